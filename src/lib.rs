@@ -134,7 +134,7 @@
 //!   blocks are processed in four short loops, which compute distances, Coulomb forces, Lennard-Jones forces and sums.
 //! - **Tables in registers.** The Coulomb force with erfc(αr) is a piecewise quartic in r² over 32 bins. The
 //!   coefficients of the quartics fit into registers. The exponent and two bits of the mantissa of r² give the bin;
-//!   [`pair::RadialTable`] also states the error of the table. Kernels for instruction sets with fewer registers
+//!   [`pair::PowerTable`] also states the error of the table. Kernels for instruction sets with fewer registers
 //!   compute the force as 1/r³ minus the square of a polynomial, with the same accuracy ([`pair::RootPolynomial`]), and
 //!   so do GPUs. Lennard-Jones forces are computed from 1/r². Lennard-Jones parameters come from the combination rule
 //!   of the force field if there is one, and otherwise from a type table. A row of the type table holds up to 64 types
@@ -144,9 +144,10 @@
 //!   computing energies does not change forces.
 //! - **Thread buffers.** Work is partitioned into as many chunks as there are threads, or with `reproducible = true`
 //!   into a fixed number of chunks. Each chunk adds forces to its own buffer and records the blocks of atoms whose
-//!   forces it has changed. The buffers are then summed in the order of the chunks. Energies and the virial are summed
-//!   in `f64`. The virial is computed from the summed forces and the forces on lattice shifts, at no cost in the
-//!   kernel.
+//!   forces it has changed. The buffers are then summed in the order of the chunks. With AVX-512, a buffer has a place
+//!   for each of the sixteen lanes, and the thread adds the two halves after its last pair, because adding them for
+//!   each block takes nine operations of some fifty. Energies and the virial are summed in `f64`. The virial is
+//!   computed from the summed forces and the forces on lattice shifts, at no cost in the kernel.
 //! - **Excluded pairs.** The contribution of excluded pairs to the PME mesh is subtracted inside the pair kernel at
 //!   short distance, and in `f64` outside the kernel at larger distance.
 //! - **Locality.** Columns of blocks are ordered by tiles (rectangles of neighbouring columns). Leapfrog and

@@ -6,6 +6,7 @@ use crate::arrays::{from_fn, map};
 use crate::cell::PeriodicCell;
 use crate::simd::{Arithmetic, Float, Kernel, LANES, Level, Simd, dispatch};
 use crate::vec3::Vec3;
+use std::hint::black_box;
 use std::ops::Range;
 
 /// Distance (nm) below which a pair is close: pruning turns a block with a close pair into a masked block. In masked
@@ -19,6 +20,8 @@ pub(super) struct Probe<S: Simd> {
     x: [[S::F; 2]; 3],
     /// block center plus lattice shift, nm
     pub(super) center: [f32; 3],
+    /// `center` in all lanes
+    centers: [S::F; 3],
     /// squared list radius, nm²
     pub(super) radius_squared: f32,
 }
@@ -39,12 +42,17 @@ impl<S: Simd> Probe<S> {
         let base = cluster % 2 * CLUSTER;
         let shift = shift.map(|v| v as f32).to_array();
         let center = from_fn(|k| grid.centers[cluster / 2][k] + shift[k]);
-        let mut x = [[S::F::splat(0.0); 2]; 3];
+        let (mut x, mut centers) = ([[S::F::splat(0.0); 2]; 3], [S::F::splat(0.0); 3]);
+        for k in 0..3 {
+            // `black_box` hides the value from the compiler, which would otherwise subtract centers as scalars and
+            // broadcast each difference by a permutation
+            centers[k] = black_box(S::F::splat(center[k]));
+        }
         for (k, halves) in x.iter_mut().enumerate() {
             let rows = &block[k * BLOCK + base..][..CLUSTER];
             *halves = [S::F::two(rows[0], rows[1]), S::F::two(rows[2], rows[3])];
         }
-        Probe { x, center, radius_squared: squared(radius) }
+        Probe { x, center, centers, radius_squared: squared(radius) }
     }
 
     /// Returns whether any pair of the i-cluster and the block is within the radius.
@@ -61,7 +69,8 @@ impl<S: Simd> Probe<S> {
         let mut j = [S::F::splat(0.0); 3];
         for k in 0..3 {
             let Ok(lanes) = <&[f32; 8]>::try_from(&there[k * BLOCK..(k + 1) * BLOCK]) else { unreachable!() };
-            j[k] = S::F::load_twice(lanes) - S::F::splat(self.center[k] - grid.centers[block][k]);
+            let between = self.centers[k].uniform() - S::F::splat(grid.centers[block][k]);
+            j[k] = S::F::load_twice(lanes) - between;
         }
         let mut squares = [S::F::splat(0.0); 2];
         for half in 0..2 {
@@ -207,19 +216,22 @@ impl<const FAR: bool> Kernel for Prune<'_, FAR> {
                 (0xff * u16::from(lj_rows >> (2 * half) & 1)) | (0xff00 * u16::from(lj_rows >> (2 * half + 1) & 1))
             });
             let classify = |blocks: &[u32]| {
-                let (mut close, mut near, mut lj) = (0, [0; 2], [0; 2]);
-                for (lane, &block) in blocks.iter().enumerate() {
-                    let bit = |found: bool| u16::from(found) << lane;
-                    let squares = probe.distances(grid, packed, block as usize);
-                    close |= bit(probe.bits(squares[0].min(squares[1]), CLOSE * CLOSE) != 0);
+                // pairs of each block, see `Probe::bits`
+                let (mut close, mut near, mut lj) = ([0; LANES], [[0; LANES]; 2], [[0; LANES]; 2]);
+                for lane in 0..blocks.len().min(LANES) {
+                    let block = blocks[lane] as usize;
+                    let squares = probe.distances(grid, packed, block);
+                    close[lane] = probe.bits(squares[0].min(squares[1]), CLOSE * CLOSE);
                     for half in 0..2 {
-                        near[half] |= bit(probe.bits(squares[half], probe.radius_squared) != 0);
+                        near[half][lane] = probe.bits(squares[half], probe.radius_squared);
                         if FAR {
-                            let lanes = 0x101 * u16::from(lj_lanes[block as usize]);
-                            lj[half] |= bit(probe.bits(squares[half], far) & lj_rows[half] & lanes != 0);
+                            let lanes = 0x101 * u16::from(lj_lanes[block]);
+                            lj[half][lane] = probe.bits(squares[half], far) & lj_rows[half] & lanes;
                         }
                     }
                 }
+                let (close, near, lj) =
+                    (S::not_zero(&close), map(near, |words| S::not_zero(&words)), map(lj, |words| S::not_zero(&words)));
                 let mut left: u16 = close;
                 while left != 0 {
                     let block = blocks[left.trailing_zeros() as usize];

@@ -1,10 +1,11 @@
 //! Radial functions of r² as piecewise quartics that fit into registers.
 //!
 //! Four bins per octave of r² over eight octaves are 32 bins. The exponent and the two leading mantissa bits of r² give
-//! the bin (`Float::look_up`). Each bin has a quartic in u, the exact offset of r² from the start of the bin. For
-//! erfc(αr)/r the relative error of the force is at most 5·10⁻⁶, and 2·10⁻⁶ RMS (`tests`). Arguments below the lowest
-//! bin are raised to the lower end of this bin, which affects only overlapping atoms. SIMD levels without enough
-//! registers for the tables, and GPUs, compute 1/r and subtract the square of a polynomial ([`super::RootPolynomial`]).
+//! the bin (`Float::look_up`). Each bin has a quartic in u, the exact offset of r² from the start of the bin
+//! ([`RadialTable`]), or in r² itself ([`PowerTable`]). For erfc(αr)/r the relative error of the force is at most
+//! 5·10⁻⁶, and 2·10⁻⁶ RMS (`tests`). Arguments below the lowest bin are raised to the lower end of this bin, which
+//! affects only overlapping atoms. SIMD levels without enough registers for the tables, and GPUs, compute 1/r and
+//! subtract the square of a polynomial ([`super::RootPolynomial`]).
 
 use crate::simd::Tables;
 
@@ -30,19 +31,8 @@ pub struct RadialTable {
 impl RadialTable {
     /// Makes the table of `function(r)` for r up to `largest` nm.
     pub fn new(function: RadialFunction, largest: f64) -> Self {
-        let [bottom, top] = octaves(largest);
-        let mut table = Self::zero(2f64.powi(bottom) as f32);
-        for octave in bottom..top {
-            for quarter in 0..BINS_PER_OCTAVE {
-                let width = 2f64.powi(octave) / BINS_PER_OCTAVE as f64;
-                let start = 2f64.powi(octave) + quarter as f64 * width;
-                let bin = ((start as f32).to_bits() >> 21) as usize % 32;
-                for (power, c) in quartic(|u| function((start + u).sqrt()), width).into_iter().enumerate() {
-                    table.tables.0[power][bin] = c as f32;
-                }
-            }
-        }
-        table
+        let quartic = |[start, end]: [f64; 2]| quartic(|u| function((start + u).sqrt()), [0.0, end - start]);
+        RadialTable { tables: tables(largest, quartic), lowest: lowest(largest) }
     }
 
     /// Makes a table of zeros.
@@ -53,10 +43,72 @@ impl RadialTable {
     /// Returns the tabulated value at r² (scalar form of the kernels' arithmetic).
     pub fn value(&self, r2: f32) -> f32 {
         let r2 = r2.max(self.lowest);
-        let bin = (r2.to_bits() >> 21) as usize % 32;
         let u = r2 - f32::from_bits(r2.to_bits() & !0x1f_ffff);
-        self.tables.0.iter().rev().fold(0.0, |sum, c| sum.mul_add(u, c[bin]))
+        evaluated(&self.tables, bin(r2), u)
     }
+}
+
+/// A radial function of r² as coefficients of powers of r². Kernels need two operations fewer than for a
+/// [`RadialTable`]. The rounding errors of the operations are larger, because the magnitudes of the five terms add up
+/// to 70 times the value of 1/r³. The table is for forces: in an energy, rounding errors of many pairs at one distance
+/// would add up.
+#[derive(Clone, Debug)]
+pub struct PowerTable {
+    /// `tables.0[k][bin]` is the coefficient of r²ᵏ
+    pub tables: Tables,
+    /// lowest r² covered, nm²; kernels must raise smaller arguments to this value
+    pub lowest: f32,
+}
+
+impl PowerTable {
+    /// Makes the table of `function(r)` for r up to `largest` nm.
+    pub fn new(function: RadialFunction, largest: f64) -> Self {
+        let tables = tables(largest, |bin| quartic(|r2| function(r2.sqrt()), bin));
+        PowerTable { tables, lowest: lowest(largest) }
+    }
+
+    /// Makes a table of zeros.
+    pub fn zero(lowest: f32) -> Self {
+        PowerTable { tables: Tables([[0.0; 32]; 5]), lowest }
+    }
+
+    /// Returns the tabulated value at r² (scalar form of the kernels' arithmetic).
+    pub fn value(&self, r2: f32) -> f32 {
+        let r2 = r2.max(self.lowest);
+        evaluated(&self.tables, bin(r2), r2)
+    }
+}
+
+/// Returns the bin that contains r².
+fn bin(r2: f32) -> usize {
+    (r2.to_bits() >> 21) as usize % 32
+}
+
+/// Evaluates the polynomial of a bin.
+fn evaluated(tables: &Tables, bin: usize, argument: f32) -> f32 {
+    tables.0.iter().rev().fold(0.0, |sum, c| sum.mul_add(argument, c[bin]))
+}
+
+/// Returns the lowest r² (nm²) in the table of a function up to `largest` nm.
+fn lowest(largest: f64) -> f32 {
+    2f64.powi(octaves(largest)[0]) as f32
+}
+
+/// Makes the tables of a function up to `largest` nm. `quartic` returns the coefficients of the bin from one r² to
+/// another (nm²).
+fn tables(largest: f64, quartic: impl Fn([f64; 2]) -> [f32; COEFFICIENTS]) -> Tables {
+    let mut tables = Tables([[0.0; 32]; COEFFICIENTS]);
+    let [bottom, top] = octaves(largest);
+    for octave in bottom..top {
+        for quarter in 0..BINS_PER_OCTAVE {
+            let width = 2f64.powi(octave) / BINS_PER_OCTAVE as f64;
+            let start = 2f64.powi(octave) + quarter as f64 * width;
+            for (power, coefficient) in quartic([start, start + width]).into_iter().enumerate() {
+                tables.0[power][bin(start as f32)] = coefficient;
+            }
+        }
+    }
+    tables
 }
 
 /// Returns the base-2 logarithms of the lowest and the highest r² in the table of a function up to `largest` nm.
@@ -70,14 +122,27 @@ pub(super) fn range(largest: f64) -> [f64; 2] {
     [2f64.powi(octaves(largest)[0]), largest * largest]
 }
 
-/// Returns the monomial coefficients of the quartic through the Chebyshev nodes of [0, width].
-fn quartic(function: impl Fn(f64) -> f64, width: f64) -> Vec<f64> {
+/// Returns the monomial coefficients of the quartic through the Chebyshev nodes of an interval. Within a bin the powers
+/// of r² are nearly linearly dependent, so that lower coefficients make up for the rounding of higher coefficients.
+fn quartic(function: impl Fn(f64) -> f64, interval: [f64; 2]) -> [f32; COEFFICIENTS] {
+    let mut exact = interpolate(function, &chebyshev_nodes(COEFFICIENTS, interval));
+    let mut rounded = [0.0; COEFFICIENTS];
+    for power in (0..COEFFICIENTS).rev() {
+        rounded[power] = exact[power] as f32;
+        let rest = exact[power] - f64::from(rounded[power]);
+        let correction = interpolate(|x| rest * x.powi(power as i32), &chebyshev_nodes(power, interval));
+        exact.iter_mut().zip(correction).for_each(|(coefficient, change)| *coefficient += change);
+    }
+    rounded
+}
+
+/// Returns the Chebyshev nodes of an interval.
+fn chebyshev_nodes(count: usize, [start, end]: [f64; 2]) -> Vec<f64> {
     let node = |k: usize| {
-        let angle = std::f64::consts::PI * (k as f64 + 0.5) / COEFFICIENTS as f64;
-        0.5 * width * (1.0 + angle.cos())
+        let angle = std::f64::consts::PI * (k as f64 + 0.5) / count as f64;
+        start + 0.5 * (end - start) * (1.0 + angle.cos())
     };
-    let nodes: [f64; COEFFICIENTS] = std::array::from_fn(node);
-    interpolate(function, &nodes)
+    (0..count).map(node).collect()
 }
 
 /// Returns the monomial coefficients of the polynomial that equals `function` at `nodes` (Newton's divided
@@ -118,21 +183,26 @@ mod tests {
     #[test]
     fn coulomb_force_is_tabulated_to_its_tolerance() {
         let force = |r: f64| r.powi(-3);
-        let table = RadialTable::new(&force, 0.9);
-        let mut worst = 0f64;
+        let (offsets, powers) = (RadialTable::new(&force, 0.9), PowerTable::new(&force, 0.9));
+        let mut worst = [0f64; 2];
         for k in 0..200_000 {
-            let r2 = 0.01 + 0.80 * f64::from(k) / 200_000.0;
-            let exact = force((r2 as f32 as f64).sqrt());
-            worst = worst.max((f64::from(table.value(r2 as f32)) / exact - 1.0).abs());
+            let r2 = (0.01 + 0.80 * f64::from(k) / 200_000.0) as f32;
+            let exact = force(f64::from(r2).sqrt());
+            for (worst, value) in worst.iter_mut().zip([offsets.value(r2), powers.value(r2)]) {
+                *worst = worst.max((f64::from(value) / exact - 1.0).abs());
+            }
         }
-        assert!(worst < TOLERANCE, "{worst:e}");
+        assert!(worst.iter().all(|worst| *worst < TOLERANCE), "{worst:?}");
     }
 
     #[test]
     fn a_quartic_is_reproduced() {
-        let table = RadialTable::new(&|r| 3.0 - r * r + 0.5 * r.powi(4), 1.3);
+        let function = |r: f64| 3.0 - r * r + 0.5 * r.powi(4);
+        let (offsets, powers) = (RadialTable::new(&function, 1.3), PowerTable::new(&function, 1.3));
         for r2 in [0.1f32, 0.5, 1.0, 1.6] {
-            assert!((table.value(r2) - (3.0 - r2 + 0.5 * r2 * r2)).abs() < 1e-6);
+            for value in [offsets.value(r2), powers.value(r2)] {
+                assert!((value - (3.0 - r2 + 0.5 * r2 * r2)).abs() < 1e-6);
+            }
         }
     }
 }

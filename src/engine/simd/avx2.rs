@@ -197,6 +197,7 @@ impl Float for F256 {
     const REGISTERS: usize = 2;
     type Mask = [__m256; 2];
     type Bins = Tables;
+    type Slots = [f32; 8];
 
     #[inline(always)]
     fn load(from: &[f32; 16]) -> Self {
@@ -331,7 +332,7 @@ impl Float for F256 {
         self - F256(both!(_mm256_and_ps, self.0, low))
     }
     #[inline(always)]
-    fn subtract_folded_products<const N: usize>(a: [Self; N], b: [Self; N], to: &mut [f32; 8]) {
+    fn subtract_products<const N: usize>(a: [Self; N], b: [Self; N], to: &mut [f32; 8]) {
         op!({
             let mut rest = _mm256_loadu_ps(to.as_ptr());
             for row in 0..N {
@@ -342,8 +343,15 @@ impl Float for F256 {
         })
     }
     #[inline(always)]
-    fn half_sums(self) -> [f32; 2] {
-        [sum8(self.0[0]), sum8(self.0[1])]
+    fn half_sums(pairs: [[Self; 2]; 3]) -> [[f32; 4]; 3] {
+        let mut sums = [[0.0; 4]; 3];
+        for k in 0..3 {
+            for vector in 0..2 {
+                let [low, high] = pairs[k][vector].0;
+                [sums[k][2 * vector], sums[k][2 * vector + 1]] = [sum8(low), sum8(high)];
+            }
+        }
+        sums
     }
     #[inline(always)]
     fn sum(self) -> f32 {

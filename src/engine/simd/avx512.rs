@@ -57,6 +57,13 @@ impl Simd for Avx512 {
         });
         bits.count_ones() as usize
     }
+    #[inline(always)]
+    fn not_zero(words: &[u16; LANES]) -> u16 {
+        op!({
+            let words = _mm256_loadu_si256(words.as_ptr().cast());
+            _mm256_test_epi16_mask(words, words)
+        })
+    }
 }
 
 /// Sixteen floats in one register.
@@ -141,6 +148,7 @@ impl Float for F512 {
     const REGISTERS: usize = 1;
     type Mask = __mmask16;
     type Bins = [[__m512; 2]; 5];
+    type Slots = [f32; 16];
 
     #[inline(always)]
     fn load(from: &[f32; 16]) -> Self {
@@ -297,19 +305,33 @@ impl Float for F512 {
         })
     }
     #[inline(always)]
-    fn subtract_folded_products<const N: usize>(a: [Self; N], b: [Self; N], to: &mut [f32; 8]) {
-        let mut sum = a[0] * b[0];
-        for row in 1..N {
-            sum = a[row].mul_add(b[row], sum);
+    fn subtract_products<const N: usize>(a: [Self; N], b: [Self; N], to: &mut [f32; 16]) {
+        let mut rest = Self::load(to);
+        for row in 0..N {
+            rest = a[row].neg_mul_add(b[row], rest);
         }
-        op!({
-            let folded = _mm256_add_ps(_mm512_castps512_ps256(sum.0), _mm512_extractf32x8_ps::<1>(sum.0));
-            _mm256_storeu_ps(to.as_mut_ptr(), _mm256_sub_ps(_mm256_loadu_ps(to.as_ptr()), folded));
-        })
+        rest.store(to);
     }
     #[inline(always)]
-    fn half_sums(self) -> [f32; 2] {
-        op!([sum8(_mm512_castps512_ps256(self.0)), sum8(_mm512_extractf32x8_ps::<1>(self.0))])
+    fn half_sums(pairs: [[Self; 2]; 3]) -> [[f32; 4]; 3] {
+        let mut sums = [[0.0; 4]; 4];
+        op!({
+            // each quarter of a register belongs to half a vector
+            let mut quarters = [_mm512_setzero_ps(); 3];
+            for k in 0..3 {
+                let [a, b] = pairs[k];
+                quarters[k] =
+                    _mm512_add_ps(_mm512_shuffle_f32x4::<0x88>(a.0, b.0), _mm512_shuffle_f32x4::<0xdd>(a.0, b.0));
+            }
+            let [x, y, z] = quarters;
+            let xy = _mm512_add_ps(_mm512_shuffle_ps::<0x44>(x, y), _mm512_shuffle_ps::<0xee>(x, y));
+            let zz = _mm512_add_ps(_mm512_shuffle_ps::<0x44>(z, z), _mm512_shuffle_ps::<0xee>(z, z));
+            let all = _mm512_add_ps(_mm512_shuffle_ps::<0x88>(xy, zz), _mm512_shuffle_ps::<0xdd>(xy, zz));
+            let transposed = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+            _mm512_storeu_ps(sums.as_mut_ptr().cast(), _mm512_permutexvar_ps(transposed, all));
+        });
+        let [x, y, z, _] = sums;
+        [x, y, z]
     }
     #[inline(always)]
     fn sum(self) -> f32 {

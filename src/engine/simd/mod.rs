@@ -90,6 +90,14 @@ impl Level {
         }
     }
 
+    /// Returns the number of floats in [`Float::Slots`], divided by eight.
+    pub fn halves(self) -> usize {
+        match self {
+            Level::Portable | Level::Avx2 => 1,
+            Level::Avx512 => 2,
+        }
+    }
+
     /// Whether this processor has the instructions of the level.
     pub fn is_available(self) -> bool {
         match self {
@@ -135,6 +143,15 @@ pub trait Simd: Copy + 'static {
         }
         bits.count_ones() as usize
     }
+    /// Returns which of sixteen words are not zero, as the bits of an integer.
+    #[inline(always)]
+    fn not_zero(words: &[u16; LANES]) -> u16 {
+        let mut bits = 0;
+        for (lane, word) in words.iter().enumerate() {
+            bits |= u16::from(*word != 0) << lane;
+        }
+        bits
+    }
     /// Transposes an 8 × 8 matrix: element j of row i becomes element i of row j.
     #[inline(always)]
     fn transpose8(rows: [&[f64; 8]; 8]) -> [[f64; 8]; 8] {
@@ -164,6 +181,9 @@ pub trait Float: Arithmetic + Div<Output = Self> + Neg<Output = Self> + AddAssig
     /// Five tables of 32 floats in the form for which [`Self::look_up`] is fastest: in registers, if the level has
     /// enough registers.
     type Bins: Copy;
+    /// Floats from which [`Self::subtract_products`] subtracts: eight floats for the sums of lanes k and k + 8, or, if
+    /// adding the two halves of a register takes additional operations, sixteen floats.
+    type Slots: AsMut<[f32]> + bytemuck::Pod;
 
     /// Loads sixteen consecutive floats.
     fn load(from: &[f32; 16]) -> Self;
@@ -229,10 +249,11 @@ pub trait Float: Arithmetic + Div<Output = Self> + Neg<Output = Self> + AddAssig
     /// Returns the exact offset of self inside its bin of [`Self::look_up`]: self − (self with its low 21 bits
     /// cleared).
     fn bin_offset(self) -> Self;
-    /// Subtracts the products of `N` ≥ 1 pairs of vectors from `to`: lanes k and k + 8 of a product from float k.
-    fn subtract_folded_products<const N: usize>(a: [Self; N], b: [Self; N], to: &mut [f32; 8]);
-    /// Returns the sum of lanes 0–7 and the sum of lanes 8–15, in the tree order 8 → 4 → 2 → 1.
-    fn half_sums(self) -> [f32; 2];
+    /// Subtracts the products of `N` pairs of vectors from `to`.
+    fn subtract_products<const N: usize>(a: [Self; N], b: [Self; N], to: &mut Self::Slots);
+    /// Returns the sums of lanes 0–7 and of lanes 8–15 of six vectors, in the tree order 8 → 4 → 2 → 1. Element 2v + h
+    /// of array k is the sum of half h of vector v of pair k.
+    fn half_sums(pairs: [[Self; 2]; 3]) -> [[f32; 4]; 3];
     /// Returns the sum of all lanes, in the tree order 16 → 8 → 4 → 2 → 1.
     fn sum(self) -> f32;
     /// Returns the sum over the lanes of each of sixteen vectors; each sum is equal to [`Self::sum`].

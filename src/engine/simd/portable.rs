@@ -112,6 +112,7 @@ impl Float for Fx16 {
     const REGISTERS: usize = 1;
     type Mask = f32x16;
     type Bins = Tables;
+    type Slots = [f32; 8];
 
     #[inline(always)]
     fn load(from: &[f32; 16]) -> Self {
@@ -224,7 +225,7 @@ impl Float for Fx16 {
         Self::each(|k| lanes[k] - f32::from_bits(lanes[k].to_bits() >> 21 << 21))
     }
     #[inline(always)]
-    fn subtract_folded_products<const N: usize>(a: [Self; N], b: [Self; N], to: &mut [f32; 8]) {
+    fn subtract_products<const N: usize>(a: [Self; N], b: [Self; N], to: &mut [f32; 8]) {
         for row in 0..N {
             let lanes = (a[row] * b[row]).lanes();
             for (k, value) in to.iter_mut().enumerate() {
@@ -233,9 +234,8 @@ impl Float for Fx16 {
         }
     }
     #[inline(always)]
-    fn half_sums(self) -> [f32; 2] {
-        let lanes = self.lanes();
-        [sum8(&lanes[..8]), sum8(&lanes[8..])]
+    fn half_sums(pairs: [[Self; 2]; 3]) -> [[f32; 4]; 3] {
+        from_fn(|k| from_fn(|half| sum8(&pairs[k][half / 2].lanes()[half % 2 * 8..][..8])))
     }
     #[inline(always)]
     fn sum(self) -> f32 {

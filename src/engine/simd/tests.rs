@@ -105,7 +105,6 @@ impl Kernel for Operations {
         check("a −= b", difference, |k| x[k] - y[k]);
         check("√a", a.sqrt(), |k| x[k].sqrt());
         check("round", a.round(), |k| x[k].round_ties_even());
-        check("bin offset", a.bin_offset(), |k| x[k] - f32::from_bits(x[k].to_bits() & !((1 << 21) - 1)));
 
         let multiply_add = |a: f32, b: f32, c: f32| if fused { a.mul_add(b, c) } else { a * b + c };
         check("a · b + c", a.mul_add(b, c), |k| multiply_add(x[k], y[k], z[k]));
@@ -204,10 +203,32 @@ fn masks_choose_lanes() {
 /// Applies the sums over lanes.
 struct Sums(Box<[Lanes; 16]>);
 
-/// Relative tolerance of folded products of two rows. Products are rounded, then sums of two products, and then two
+/// Relative tolerance of subtracted products of two rows. Products are rounded, then sums of two products, and then two
 /// differences, each time by at most half of 2⁻²³ times the sum of magnitudes. The factor 4.01 instead of 4 allows for
 /// rounded magnitudes.
-const FOLDED_PRODUCTS: f64 = 4.01 * 0.5 * f32::EPSILON as f64;
+const PRODUCTS: f64 = 4.01 * 0.5 * f32::EPSILON as f64;
+
+/// Checks that [`Float::subtract_products`] subtracts `N` products of rows from the first row.
+#[inline(always)]
+fn check_products<S: Simd, const N: usize>(rows: &[Lanes; 16]) {
+    let mut slots: <S::F as Float>::Slots = bytemuck::Zeroable::zeroed();
+    let width = slots.as_mut().len();
+    slots.as_mut().copy_from_slice(&rows[0][..width]);
+    let factors = |first: usize| from_fn(|product| S::F::load(&rows[first + 2 * product]));
+    S::F::subtract_products::<N>(factors(1), factors(2), &mut slots);
+    for (k, &rest) in slots.as_mut().iter().enumerate() {
+        let start = f64::from(rows[0][k]);
+        let (mut expected, mut scale) = (start, start.abs());
+        for lane in (k..LANES).step_by(width) {
+            for product in 0..N {
+                let value = f64::from(rows[1 + 2 * product][lane]) * f64::from(rows[2 + 2 * product][lane]);
+                (expected, scale) = (expected - value, scale + value.abs());
+            }
+        }
+        let error = f64::from(rest) - expected;
+        assert!(error.abs() <= PRODUCTS * scale, "{N} products, lane {k}: {error:e} of {scale:e}");
+    }
+}
 
 /// Returns the sum of the values by repeated halving, in the tree order 16 → 8 → 4 → 2 → 1.
 fn tree(values: &[f32]) -> f32 {
@@ -225,19 +246,13 @@ impl Kernel for Sums {
         let rows = *self.0;
         let vectors: [S::F; 16] = from_fn(|k| S::F::load(&rows[k]));
         assert!(same(vectors[0].sum(), tree(&rows[0])), "sum of {:?}", rows[0]);
-        let halves = vectors[0].half_sums();
-        assert!(same(halves[0], tree(&rows[0][..8])) && same(halves[1], tree(&rows[0][8..])), "halves: {halves:?}");
-        check("sixteen sums", S::F::sums16(&vectors), |k| tree(&rows[k]));
-        let mut to: [f32; 8] = from_fn(|k| rows[1][k]);
-        S::F::subtract_folded_products([vectors[2], vectors[4]], [vectors[3], vectors[5]], &mut to);
-        for k in 0..8 {
-            let product = |row: usize, lane: usize| f64::from(rows[row][lane]) * f64::from(rows[row + 1][lane]);
-            let products = [product(2, k), product(2, k + 8), product(4, k), product(4, k + 8)];
-            let start = f64::from(rows[1][k]);
-            let scale = start.abs() + products.map(f64::abs).iter().sum::<f64>();
-            let error = f64::from(to[k]) - (start - products.iter().sum::<f64>());
-            assert!(error.abs() <= FOLDED_PRODUCTS * scale, "folded products, lane {k}: {error:e} of {scale:e}");
+        let sums = S::F::half_sums(from_fn(|pair| from_fn(|vector| vectors[2 * pair + vector])));
+        for (half, sum) in sums.as_flattened().iter().enumerate() {
+            assert!(same(*sum, tree(&rows.as_flattened()[8 * half..][..8])), "halves: {sums:?}");
         }
+        check("sixteen sums", S::F::sums16(&vectors), |k| tree(&rows[k]));
+        check_products::<S, 1>(&self.0);
+        check_products::<S, 2>(&self.0);
     }
 }
 
@@ -396,6 +411,28 @@ fn sums_floors_and_whole_numbers() {
             assert_eq!(sums[i], numbers[i].iter().sum::<f32>(), "{level:?}: halves are exact in any order");
             assert_eq!(floors[i], numbers[0][i].floor(), "{level:?}");
             assert_eq!(whole[i], numbers[0][i].clamp(0.0, 5.0) as u32, "{level:?}");
+        }
+    }
+}
+
+struct NotZero([u16; LANES]);
+
+impl Kernel for NotZero {
+    type Output = u16;
+    #[inline(always)]
+    fn run<S: Simd>(self) -> u16 {
+        S::not_zero(&self.0)
+    }
+}
+
+#[test]
+fn words_that_are_not_zero_are_found() {
+    let mut random = random(6);
+    for level in Level::available() {
+        for bits in 0..=u16::MAX {
+            let word = (random.bits() as u16).max(1);
+            let words = from_fn(|lane| if bits >> lane & 1 == 1 { word } else { 0 });
+            assert_eq!(dispatch(level, NotZero(words)), bits, "{level:?} {word}");
         }
     }
 }

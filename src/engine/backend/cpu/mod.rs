@@ -7,6 +7,7 @@
 
 mod apart;
 mod bonded;
+mod force_buffer;
 mod influence_kernel;
 mod mesh;
 mod mesh_grid;

@@ -4,6 +4,7 @@
 mod far_exclusions;
 
 use super::apart::kept_apart;
+use super::force_buffer::ForceBuffer;
 use super::mesh::{Mesh, MeshInput};
 use super::pair_dispersion::LjPme;
 use super::pair_input::{CoulombTables, PairInput, PairOutput};
@@ -41,12 +42,10 @@ const CHUNKS: usize = 64;
 /// Number of blocks in one task of packing or force reduction, small enough to give many threads equal work.
 const BLOCKS: usize = 16;
 
-/// Force buffer of one work partition, and the blocks to which the partition adds forces.
+/// Chunks of the list and results of one work partition.
 #[derive(Default)]
-struct ThreadBuffer {
-    forces: AlignedArrays<24>,
-    /// whether this partition adds forces to each block
-    touched: Vec<bool>,
+struct Part {
+    forces: ForceBuffer,
     chunks: Range<usize>,
     output: PairOutput,
 }
@@ -101,7 +100,7 @@ pub(super) struct Nonbonded {
     /// scratch memory of the search, one per thread
     scratch: Vec<Mutex<SearchScratch>>,
     ranges: Vec<Range<usize>>,
-    thread_buffers: Vec<ThreadBuffer>,
+    parts: Vec<Part>,
     /// forces (kJ/mol/nm) on the slots of each block, summed over threads
     pub total: AlignedArrays<24>,
     /// reciprocal-space forces (kJ/mol/nm) on the slots of each block, if they are stored separately
@@ -171,7 +170,7 @@ impl Nonbonded {
             inner: PairList::default(),
             scratch: (0..parts).map(|_| Mutex::default()).collect(),
             ranges: vec![],
-            thread_buffers: (0..parts).map(|_| ThreadBuffer::default()).collect(),
+            parts: (0..parts).map(|_| Part::default()).collect(),
             total: AlignedArrays::default(),
             apart: AlignedArrays::default(),
             virial_parts: vec![],
@@ -230,7 +229,7 @@ impl Nonbonded {
             let mut scratch = locked(&scratch[thread]);
             search_chunk(level, input, index, &mut scratch, chunk);
         });
-        self.outer.split(self.thread_buffers.len(), &mut self.ranges);
+        self.outer.split(self.parts.len(), &mut self.ranges);
     }
 
     /// Copies charges and Lennard-Jones parameters into slot order.
@@ -294,18 +293,11 @@ impl Nonbonded {
         self.team.for_each(self.inner.chunks.par_iter_mut().zip(outer), |(inner, outer)| {
             prune_chunk(level, input, outer, inner);
         });
-        self.inner.split(self.thread_buffers.len(), &mut self.ranges);
+        self.inner.split(self.parts.len(), &mut self.ranges);
         let (inner, blocks) = (&self.inner, self.grid.blocks());
-        self.team.for_each(self.thread_buffers.par_iter_mut().zip(&self.ranges), |(buffer, range)| {
+        self.team.for_each(self.parts.par_iter_mut().zip(&self.ranges), |(buffer, range)| {
             buffer.chunks = range.clone();
-            buffer.forces.resize(blocks);
-            buffer.touched.clear();
-            buffer.touched.resize(blocks, false);
-            for chunk in &inner.chunks[range.clone()] {
-                chunk.entries.iter().for_each(|entry| buffer.touched[entry.cluster as usize / 2] = true);
-                chunk.masked.iter().for_each(|pair| buffer.touched[pair.block as usize] = true);
-                chunk.plain.iter().for_each(|&block| buffer.touched[block as usize] = true);
-            }
+            buffer.forces.prepare(level, blocks, &inner.chunks[range.clone()]);
         });
     }
 
@@ -326,7 +318,7 @@ impl Nonbonded {
 
     /// Returns the number of work partitions.
     pub(super) fn parts(&self) -> usize {
-        self.thread_buffers.len()
+        self.parts.len()
     }
 
     /// Returns the sizes of the pair lists.
@@ -365,26 +357,23 @@ impl Nonbonded {
         };
         let (inner, level) = (&self.inner, self.level);
         let variant = Variant { rule: self.types.rule, end: self.end, split: self.split, energy };
-        self.team.for_each(self.thread_buffers.par_iter_mut().zip(items).enumerate(), |(index, (buffer, item))| {
-            for (block, _) in buffer.forces.iter_mut().zip(&buffer.touched).filter(|(_, touched)| **touched) {
-                *block = [0.0; 24];
-            }
-            buffer.output = PairOutput::default();
-            let ThreadBuffer { forces, chunks, output, .. } = buffer;
-            run(level, variant, input, inner, chunks.clone(), forces, output);
+        self.team.for_each(self.parts.par_iter_mut().zip(items).enumerate(), |(index, (buffer, item))| {
+            let Part { forces, chunks, output } = buffer;
+            *output = PairOutput::default();
+            forces.accumulate(level, |forces| run(level, variant, input, inner, chunks.clone(), forces, output));
             work(index, item);
         });
     }
 
-    /// Sums the forces of all thread buffers into `total`, in the order of the buffers.
+    /// Sums the forces of all work partitions into `total`, in the order of the partitions.
     pub(super) fn sum(&mut self) {
-        let thread_buffers = &self.thread_buffers;
+        let parts = &self.parts;
         self.team.for_each(self.total.par_chunks_mut(BLOCKS).enumerate(), |(chunk, total)| {
             for (block, to) in (chunk * BLOCKS..).zip(total) {
                 // each sum is accumulated in registers and stored with few wide stores, see `Grid::pack_block`
                 let mut sums = [0.0; 24];
-                for buffer in thread_buffers.iter().filter(|buffer| buffer.touched[block]) {
-                    let forces = &buffer.forces[block];
+                for part in parts {
+                    let Some(forces) = part.forces.get(block) else { continue };
                     for k in 0..24 {
                         sums[k] += forces[k];
                     }
@@ -421,7 +410,7 @@ impl Nonbonded {
 
     /// Returns the Lennard-Jones and Coulomb energies (kJ/mol) of the last kernel, without [`Self::far_exclusions`].
     pub(super) fn energies(&self) -> (f64, f64) {
-        self.thread_buffers.iter().fold((0.0, self.excluded_at_contact), |(lj, coulomb), buffer| {
+        self.parts.iter().fold((0.0, self.excluded_at_contact), |(lj, coulomb), buffer| {
             (lj + buffer.output.lj, coulomb + buffer.output.coulomb)
         })
     }
@@ -433,7 +422,7 @@ impl Nonbonded {
         let parts = total.par_chunks(BLOCKS).enumerate();
         parts.map(|(chunk, forces)| block_virial(grid, packed, chunk * BLOCKS, forces)).collect_into_vec(virial_parts);
         let inside = virial_parts.iter().fold(Mat3::ZERO, |a, &b| a + b);
-        self.thread_buffers.iter().fold(inside, |sum, buffer| sum + shift_virial(cell, &buffer.output.shift_forces))
+        self.parts.iter().fold(inside, |sum, buffer| sum + shift_virial(cell, &buffer.output.shift_forces))
     }
 }
 

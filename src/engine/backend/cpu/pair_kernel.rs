@@ -6,7 +6,7 @@
 //!
 //! F/r = q_i q_j f(r²) + LJ.
 //!
-//! The Coulomb function f is a [`RadialTable`], in the form that suits the SIMD level ([`Radial`]). The Lennard-Jones
+//! The Coulomb function f is a table or a polynomial, whichever suits the SIMD level ([`Radial`]). The Lennard-Jones
 //! term LJ is computed from 1/r². Forces on i-atoms are accumulated in registers, and forces on j-atoms in the force
 //! buffer of the thread. Energies use the same arithmetic with additional tables, so that computing the energies does
 //! not change the forces.
@@ -16,7 +16,7 @@ use super::pair_dispersion::DispersionTerms;
 use super::pair_input::{PairInput, PairOutput};
 use super::pair_lj::{BlockLj, LjTerms};
 use super::pair_radial::Inverse;
-use super::pair_rows::{Fixed, Near, Rows, apply, positions};
+use super::pair_rows::{BlockForces, Fixed, Near, Rows, apply, positions};
 use super::pair_rules::{LJ_PME, TYPE_TABLE, UNLIMITED};
 use crate::cell::PeriodicCell;
 use crate::pair::{Entry, ListChunk, LjRows, PairList, SHIFTS, shift_image};
@@ -24,8 +24,11 @@ use crate::simd::{Arithmetic, Float, Kernel, Simd};
 use crate::vec3::{Vec3, vec3};
 use std::ops::Range;
 
-/// Pair kernel for a range of chunks; forces are added to `forces`, in the layout of `packed`. `SPLIT` is true if the
-/// Coulomb and Lennard-Jones cutoffs differ. `END` is the treatment of Lennard-Jones interactions at the cutoff.
+/// Pair kernel for a range of chunks; forces are added to `forces`, which holds [`Level::halves`] arrays for each
+/// block. `SPLIT` is true if the Coulomb and Lennard-Jones cutoffs differ. `END` is the treatment of Lennard-Jones
+/// interactions at the cutoff.
+///
+/// [`Level::halves`]: crate::simd::Level::halves
 pub(super) struct PairKernel<'a, const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> {
     pub input: PairInput<'a>,
     pub list: &'a PairList,
@@ -63,7 +66,8 @@ impl<const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> PairK
     fn compute<S: Simd>(self) {
         let PairKernel { input, list, range, forces, output } = self;
         list.assert_of(input.grid);
-        assert_lengths::<END>(&input, forces);
+        let forces: &mut [BlockForces<S>] = bytemuck::cast_slice_mut(forces);
+        assert_lengths::<S, END>(&input, forces);
         let fixed = Fixed::<S>::new(&input);
         let mut scratch = [Staged::<S>::zero(); BATCH];
         for chunk in &list.chunks[range] {
@@ -109,7 +113,7 @@ fn charged<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const ENER
     rows: &mut Rows<S, 2>,
     entry: &Entry,
     chunk: &ListChunk,
-    forces: &mut [[f32; 24]],
+    forces: &mut [BlockForces<S>],
     sums: &mut Sums<S>,
     scratch: &mut [Staged<S>; BATCH],
 ) {
@@ -133,7 +137,7 @@ fn charged<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const ENER
 }
 
 /// Asserts that every array has one element per block of the grid.
-fn assert_lengths<const END: u8>(input: &PairInput<'_>, forces: &[[f32; 24]]) {
+fn assert_lengths<S: Simd, const END: u8>(input: &PairInput<'_>, forces: &[BlockForces<S>]) {
     let blocks = input.grid.blocks();
     assert!(input.packed.len() == blocks && input.charges.len() == blocks && input.lj.len() == blocks);
     assert!(input.slot_types.len() == blocks && forces.len() == blocks && input.grid.centers.len() == blocks);
@@ -150,7 +154,7 @@ fn single<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const ENERG
     half: usize,
     entry: &Entry,
     chunk: &ListChunk,
-    forces: &mut [[f32; 24]],
+    forces: &mut [BlockForces<S>],
     (sums, scratch): (&mut Sums<S>, &mut [Staged<S>; BATCH]),
 ) {
     let blocks = &chunk.plain[if S::TABLES { entry.single(half) } else { entry.row(half) }];
@@ -190,7 +194,7 @@ fn unmasked<
     fixed: &Fixed<'_, S>,
     rows: &mut Rows<S, N>,
     blocks: &[u32],
-    forces: &mut [[f32; 24]],
+    forces: &mut [BlockForces<S>],
     sums: &mut Sums<S>,
 ) {
     let (Some(&first), Some(&last)) = (blocks.first(), blocks.last()) else { return };
@@ -238,7 +242,7 @@ fn staged<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const LJ: u
     fixed: &Fixed<'_, S>,
     row: &mut Rows<S, 1>,
     blocks: &[u32],
-    forces: &mut [[f32; 24]],
+    forces: &mut [BlockForces<S>],
     scratch: &mut [Staged<S>; BATCH],
 ) {
     let mut sums = Sums::zero();
@@ -296,7 +300,7 @@ fn uncharged<S: Simd, const RULE: u8, const END: u8, const ENERGY: bool>(
     rows: &mut Rows<S, 2>,
     entry: &Entry,
     chunk: &ListChunk,
-    forces: &mut [[f32; 24]],
+    forces: &mut [BlockForces<S>],
     sums: &mut Sums<S>,
 ) {
     let (both, single) = entry.uncharged();
@@ -323,7 +327,7 @@ fn far<S: Simd, const RULE: u8, const END: u8, const ENERGY: bool, const N: usiz
     fixed: &Fixed<'_, S>,
     rows: &mut Rows<S, N>,
     blocks: &[u32],
-    forces: &mut [[f32; 24]],
+    forces: &mut [BlockForces<S>],
     sums: &mut Sums<S>,
 ) {
     let cutoff_squared = S::F::splat(fixed.input.cutoff_lj_squared);

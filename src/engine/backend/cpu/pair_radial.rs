@@ -4,7 +4,7 @@
 //! the errors add up.
 
 use super::pair_rules::{UNLIMITED, is_switched};
-use crate::pair::{RadialFunction, RadialTable, RootPolynomial, SmoothPart};
+use crate::pair::{PowerTable, RadialFunction, RadialTable, RootPolynomial, SmoothPart};
 use crate::simd::{Arithmetic, Float, Simd};
 
 /// Number of coefficients of a polynomial that kernels always evaluate, enough for the usual Ewald splittings.
@@ -13,7 +13,7 @@ const FIRST_TERMS: usize = 9;
 /// A Coulomb or dispersion force in both forms that SIMD levels evaluate.
 #[derive(Clone, Debug)]
 pub(in crate::backend) struct ForceTable {
-    pub(super) table: RadialTable,
+    pub(super) table: PowerTable,
     root: Root,
 }
 
@@ -39,12 +39,12 @@ impl ForceTable {
     /// Makes the table and the polynomial of `force(r)` for r up to `largest` nm, see [`SmoothPart::new`].
     pub(super) fn new(force: RadialFunction, singular: RadialFunction, tolerance: f64, largest: f64) -> Self {
         let root = Root::new(&SmoothPart::new(force, singular, tolerance, largest));
-        ForceTable { table: RadialTable::new(force, largest), root }
+        ForceTable { table: PowerTable::new(force, largest), root }
     }
 
     /// Makes a table of zeros.
     pub(super) fn zero(lowest: f32) -> Self {
-        ForceTable { table: RadialTable::zero(lowest), root: Root::default() }
+        ForceTable { table: PowerTable::zero(lowest), root: Root::default() }
     }
 }
 
@@ -141,7 +141,7 @@ impl<'a, S: Simd> Radial<'a, S> {
 
     #[inline(always)]
     fn table(&self, r2: S::F) -> S::F {
-        table::<S>(r2, &self.bins)
+        quartic::<S>(r2.look_up(&self.bins), r2)
     }
 
     /// Evaluates the polynomial for the square root.
@@ -167,13 +167,11 @@ impl<'a, S: Simd> Radial<'a, S> {
 /// Returns the value of a tabulated function at r², for example of an energy.
 #[inline(always)]
 pub(super) fn energy<S: Simd>(r2: S::F, function: &RadialTable) -> S::F {
-    table::<S>(r2, &S::F::bins(&function.tables))
+    quartic::<S>(r2.look_up(&S::F::bins(&function.tables)), r2.bin_offset())
 }
 
-/// Evaluates the quartic polynomial of the bin that contains r² ([`RadialTable`]).
+/// Evaluates a quartic polynomial.
 #[inline(always)]
-fn table<S: Simd>(r2: S::F, bins: &<S::F as Float>::Bins) -> S::F {
-    let [a0, a1, a2, a3, a4] = r2.look_up(bins);
-    let u = r2.bin_offset();
+fn quartic<S: Simd>([a0, a1, a2, a3, a4]: [S::F; 5], u: S::F) -> S::F {
     a4.mul_add(u, a3).mul_add(u, a2).mul_add(u, a1).mul_add(u, a0)
 }

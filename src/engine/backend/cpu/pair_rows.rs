@@ -3,6 +3,7 @@
 use super::pair_input::{PairInput, PairOutput, eight};
 use super::pair_radial::Radial;
 use super::pair_rules::{LJ_PME, UNLIMITED};
+use crate::arrays::map;
 use crate::pair::{BLOCK, CENTRE_QUANTUM, CLUSTER, Entry, SHIFTS, shift_image};
 use crate::simd::{Arithmetic, Float, Simd};
 use crate::term::{ForceSwitch, LjSwitch, PotentialSwitch};
@@ -62,15 +63,6 @@ impl<'a, S: Simd> Fixed<'a, S> {
             force_switch: force_switch.constant(),
             potential_switch: potential_switch.constant(),
         }
-    }
-}
-
-/// Returns elements 8k to 8k+7 of a block's array, mutably.
-#[inline(always)]
-fn eight_mut<const N: usize>(values: &mut [f32; N], k: usize) -> &mut [f32; 8] {
-    match (&mut values[k * BLOCK..(k + 1) * BLOCK]).try_into() {
-        Ok(lanes) => lanes,
-        Err(_) => unreachable!("a slice of eight"),
     }
 }
 
@@ -137,19 +129,20 @@ impl<S: Simd> Rows<S, 2> {
     /// Adds the accumulated forces on the i-atoms to the slots of the cluster. The sum of these forces is also added to
     /// the total for the lattice shift of the entry.
     #[inline(always)]
-    pub(super) fn finish(self, entry: &Entry, forces: &mut [[f32; 24]], output: &mut PairOutput) {
+    pub(super) fn finish(self, entry: &Entry, forces: &mut [BlockForces<S>], output: &mut PairOutput) {
         let (index, base) = (entry.cluster as usize / 2, entry.cluster as usize % 2 * CLUSTER);
-        let mut total = [0f64; 3];
+        let sums = S::F::half_sums(self.force);
         for k in 0..3 {
-            let slots = &mut forces[index][k * BLOCK + base..k * BLOCK + base + CLUSTER];
-            for half in 0..2 {
-                let [first, second] = self.force[k][half].half_sums();
-                slots[2 * half] += first;
-                slots[2 * half + 1] += second;
-                total[k] += f64::from(first) + f64::from(second);
+            let slots = &mut forces[index][k].as_mut()[base..base + CLUSTER];
+            for atom in 0..CLUSTER {
+                slots[atom] += sums[k][atom];
             }
         }
-        output.shift_forces[entry.shift as usize] += Vec3::from(total);
+        // without a shift, the forces do not contribute to the virial of the shifts
+        if entry.shift as usize != SHIFTS / 2 {
+            let total = map(sums, |[a, b, c, d]| (f64::from(a) + f64::from(b)) + (f64::from(c) + f64::from(d)));
+            output.shift_forces[entry.shift as usize] += Vec3::from(total);
+        }
     }
 }
 
@@ -165,6 +158,9 @@ impl<S: Simd, const N: usize> Rows<S, N> {
     }
 }
 
+/// Forces on the eight atoms of a block in the force buffer of a thread: along x, y and z.
+pub(super) type BlockForces<S> = [<<S as Simd>::F as Float>::Slots; 3];
+
 /// Adds the pair forces f · d, where f is the force divided by the distance and d is the displacement, to the forces on
 /// the i-atoms, and subtracts the pair forces from the forces on the j-atoms.
 #[inline(always)]
@@ -172,7 +168,7 @@ pub(super) fn apply<S: Simd, const N: usize>(
     near: &Near<S, N>,
     f: [S::F; N],
     total: &mut [[S::F; N]; 3],
-    forces: &mut [[f32; 24]],
+    forces: &mut [BlockForces<S>],
 ) {
     // SAFETY: the block is in range, see `positions`
     let slots = unsafe { forces.get_unchecked_mut(near.block) };
@@ -181,7 +177,7 @@ pub(super) fn apply<S: Simd, const N: usize>(
         for row in 0..N {
             total[k][row] = f[row].mul_add(d[row], total[k][row]);
         }
-        S::F::subtract_folded_products(f, d, eight_mut(slots, k));
+        S::F::subtract_products(f, d, &mut slots[k]);
     }
 }
 

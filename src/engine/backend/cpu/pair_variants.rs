@@ -46,10 +46,10 @@ pub(super) fn rules(end: u8) -> &'static [u8] {
     }
 }
 
-/// Runs the kernel over a range of chunks of a list, and adds the forces to `forces` and the other results to `output`.
-/// There is one instantiation of the kernel for each combination rule, each treatment of Lennard-Jones interactions at
-/// the cutoff, and each kind of output, for equal and for different cutoffs. Variants that are seldom used share
-/// instantiations.
+/// Runs the kernel over a range of chunks of a list, and adds the forces to `forces`, which holds [`Level::halves`]
+/// arrays for each block, and the other results to `output`. There is one instantiation of the kernel for each
+/// combination rule, each treatment of Lennard-Jones interactions at the cutoff, and each kind of output, for equal and
+/// for different cutoffs. Variants that are seldom used share instantiations.
 pub(super) fn run(
     level: Level,
     Variant { rule, end, split, energy }: Variant,
