@@ -23,6 +23,7 @@ ALLOWED = [
     r"std::time::|clock_gettime",  # time spent in constraints
     # pieces of work of their own, large or rare
     # kernels of their own, called once for a section
+    r"simd::Level>::is_available",  # before such a kernel is called
     r"constraint::plan::(ConstraintPlan>::(apply|finish_drift)|SectionKernel|DriftKernel)",
     r"backend::refresh::(Refresh>::apply|RefreshKernel)",
     r"constraint::shake::worst",  # where a constraint has failed

@@ -145,9 +145,9 @@
 //! - **Thread buffers.** Work is partitioned into as many chunks as there are threads, or with `reproducible = true`
 //!   into a fixed number of chunks. Each chunk adds forces to its own buffer and records the blocks of atoms whose
 //!   forces it has changed. The buffers are then summed in the order of the chunks. With AVX-512, a buffer has a place
-//!   for each of the sixteen lanes, and the thread adds the two halves after its last pair, because adding them for
-//!   each block takes nine operations of some fifty. Energies and the virial are summed in `f64`. The virial is
-//!   computed from the summed forces and the forces on lattice shifts, at no cost in the kernel.
+//!   for each of the sixteen lanes, and the thread adds the two halves once, after its last pair: adding them for each
+//!   block would take a tenth of the operations of the pair loop. Energies and the virial are summed in `f64`. The
+//!   virial is computed from the summed forces and the forces on lattice shifts, at no cost in the kernel.
 //! - **Excluded pairs.** The contribution of excluded pairs to the PME mesh is subtracted inside the pair kernel at
 //!   short distance, and in `f64` outside the kernel at larger distance.
 //! - **Locality.** Columns of blocks are ordered by tiles (rectangles of neighbouring columns). Leapfrog and

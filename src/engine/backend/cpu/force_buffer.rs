@@ -1,7 +1,7 @@
 //! Force buffers of the threads that run the pair kernel.
 
 use crate::pair::{BLOCK, ListChunk};
-use crate::simd::{AlignedArrays, Kernel, Level, Simd, dispatch};
+use crate::simd::{AlignedArrays, Kernel, LANES, Level, Simd, dispatch};
 
 /// Forces that one work partition adds to the atoms of blocks.
 #[derive(Default)]
@@ -60,20 +60,19 @@ impl Kernel for Fold<'_> {
 
     #[inline(always)]
     fn run<S: Simd>(self) {
-        let blocks = self.arrays.as_chunks_mut::<2>().0;
+        let blocks: &mut [[[f32; LANES]; 3]] = bytemuck::cast_slice_mut(self.arrays);
         assert!(blocks.len() == self.touched.len());
         for index in 0..blocks.len() {
             if !self.touched[index] {
                 continue;
             }
-            let lanes = blocks[index].as_flattened();
-            let mut sums = [0.0; 24];
+            let (lanes, mut sums) = (blocks[index], [[0.0; LANES]; 3]);
             for axis in 0..3 {
                 for slot in 0..BLOCK {
-                    sums[axis * BLOCK + slot] = lanes[2 * axis * BLOCK + slot] + lanes[(2 * axis + 1) * BLOCK + slot];
+                    sums[axis / 2][axis % 2 * BLOCK + slot] = lanes[axis][slot] + lanes[axis][slot + BLOCK];
                 }
             }
-            blocks[index] = [sums, [0.0; 24]];
+            blocks[index] = sums;
         }
     }
 }

@@ -295,9 +295,9 @@ impl Nonbonded {
         });
         self.inner.split(self.parts.len(), &mut self.ranges);
         let (inner, blocks) = (&self.inner, self.grid.blocks());
-        self.team.for_each(self.parts.par_iter_mut().zip(&self.ranges), |(buffer, range)| {
-            buffer.chunks = range.clone();
-            buffer.forces.prepare(level, blocks, &inner.chunks[range.clone()]);
+        self.team.for_each(self.parts.par_iter_mut().zip(&self.ranges), |(part, range)| {
+            part.chunks = range.clone();
+            part.forces.prepare(level, blocks, &inner.chunks[range.clone()]);
         });
     }
 
@@ -357,8 +357,8 @@ impl Nonbonded {
         };
         let (inner, level) = (&self.inner, self.level);
         let variant = Variant { rule: self.types.rule, end: self.end, split: self.split, energy };
-        self.team.for_each(self.parts.par_iter_mut().zip(items).enumerate(), |(index, (buffer, item))| {
-            let Part { forces, chunks, output } = buffer;
+        self.team.for_each(self.parts.par_iter_mut().zip(items).enumerate(), |(index, (part, item))| {
+            let Part { forces, chunks, output } = part;
             *output = PairOutput::default();
             forces.accumulate(level, |forces| run(level, variant, input, inner, chunks.clone(), forces, output));
             work(index, item);
@@ -410,8 +410,8 @@ impl Nonbonded {
 
     /// Returns the Lennard-Jones and Coulomb energies (kJ/mol) of the last kernel, without [`Self::far_exclusions`].
     pub(super) fn energies(&self) -> (f64, f64) {
-        self.parts.iter().fold((0.0, self.excluded_at_contact), |(lj, coulomb), buffer| {
-            (lj + buffer.output.lj, coulomb + buffer.output.coulomb)
+        self.parts.iter().fold((0.0, self.excluded_at_contact), |(lj, coulomb), part| {
+            (lj + part.output.lj, coulomb + part.output.coulomb)
         })
     }
 
@@ -422,7 +422,7 @@ impl Nonbonded {
         let parts = total.par_chunks(BLOCKS).enumerate();
         parts.map(|(chunk, forces)| block_virial(grid, packed, chunk * BLOCKS, forces)).collect_into_vec(virial_parts);
         let inside = virial_parts.iter().fold(Mat3::ZERO, |a, &b| a + b);
-        self.parts.iter().fold(inside, |sum, buffer| sum + shift_virial(cell, &buffer.output.shift_forces))
+        self.parts.iter().fold(inside, |sum, part| sum + shift_virial(cell, &part.output.shift_forces))
     }
 }
 
