@@ -105,6 +105,7 @@ impl Kernel for Operations {
         check("a −= b", difference, |k| x[k] - y[k]);
         check("√a", a.sqrt(), |k| x[k].sqrt());
         check("round", a.round(), |k| x[k].round_ties_even());
+        check("bin offset", a.bin_offset(), |k| x[k] - f32::from_bits(x[k].to_bits() & !((1 << 21) - 1)));
 
         let multiply_add = |a: f32, b: f32, c: f32| if fused { a.mul_add(b, c) } else { a * b + c };
         check("a · b + c", a.mul_add(b, c), |k| multiply_add(x[k], y[k], z[k]));
