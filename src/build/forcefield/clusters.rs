@@ -11,7 +11,7 @@ use md_engine::error::Problem;
 use super::assignment::Assignment;
 use super::isomorphism::ResidueGraph;
 use super::patch::{Patch, PatchAtom};
-use super::template::Template;
+use super::template::{Composition, Template};
 use super::templates::Templates;
 use crate::structure::Structure;
 
@@ -37,7 +37,7 @@ pub(super) fn assign(
     if most < 2 || unmatched.is_empty() {
         return Ok(());
     }
-    let patched = patched_templates(templates)?;
+    let patched = patched_templates(templates, unmatched)?;
     let residue_of = structure.residue_of_atoms();
     let mut bonds: BTreeSet<[usize; 2]> = BTreeSet::new();
     for [a, b] in structure.bonds.iter().map(|bond| bond.map(|atom| residue_of[atom as usize] as usize)) {
@@ -69,7 +69,10 @@ pub(super) fn assign(
 
 /// Returns the templates that result from patches of single residues, by residue name. Only residues to which a patch
 /// of several residues may be applied are included.
-fn patched_templates(templates: &Templates) -> Result<HashMap<Arc<str>, Vec<Template>>, Problem> {
+fn patched_templates(
+    templates: &Templates,
+    unmatched: &Unmatched<'_>,
+) -> Result<HashMap<Arc<str>, Vec<Template>>, Problem> {
     let mut patched: HashMap<Arc<str>, Vec<Template>> = HashMap::new();
     for patch in templates.patches.iter().filter(|patch| patch.residues > 1) {
         for residue in 0..patch.residues {
@@ -78,7 +81,8 @@ fn patched_templates(templates: &Templates) -> Result<HashMap<Arc<str>, Vec<Temp
             }
         }
     }
-    templates.for_each_patched(|template| {
+    let wanted: BTreeSet<Composition> = unmatched.values().map(ResidueGraph::composition).collect();
+    templates.for_each_patched(&Vec::from_iter(wanted), |template| {
         if let Some(list) = patched.get_mut(&template.name) {
             list.push(template);
         }

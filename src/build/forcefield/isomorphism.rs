@@ -9,7 +9,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::template::Template;
+use super::template::{Composition, Template, composition};
 use crate::structure::Structure;
 
 /// Number of steps after which a search is abandoned. A search in a residue of 500 atoms takes about a thousand steps.
@@ -40,6 +40,11 @@ impl<'a> ResidueGraph<'a> {
             bonded.push(inside);
         }
         Self { structure, atoms, bonded, external }
+    }
+
+    /// Counts the atoms of each element.
+    pub(super) fn composition(&self) -> Composition {
+        composition((0..self.atoms.len()).map(|index| self.element(index)))
     }
 
     pub(super) fn element(&self, index: usize) -> u8 {

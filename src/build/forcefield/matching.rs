@@ -14,7 +14,7 @@ use super::assignment::Assignment;
 use super::clusters;
 use super::difference;
 use super::isomorphism::ResidueGraph;
-use super::template::{Composition, Template, composition};
+use super::template::{Composition, Template};
 use super::templates::Templates;
 use crate::structure::Structure;
 
@@ -32,7 +32,7 @@ pub(super) fn assign(structure: &Structure, neighbours: &[Vec<u32>], templates: 
     let mut unmatched: BTreeMap<usize, ResidueGraph<'_>> = BTreeMap::new();
     for residue in 0..residues {
         let graph = graph(residue);
-        match choose(&graph, templates.of_composition(&composition_of(&graph)), &label(structure, residue))? {
+        match choose(&graph, templates.of_composition(&graph.composition()), &label(structure, residue))? {
             Some((template, found)) => {
                 assignment.record(&graph, template, &found);
                 assignment.name(residue, template);
@@ -44,8 +44,9 @@ pub(super) fn assign(structure: &Structure, neighbours: &[Vec<u32>], templates: 
     }
     let mut kept: HashMap<Composition, Vec<Template>> = HashMap::new();
     if !unmatched.is_empty() {
-        unmatched.values().for_each(|graph| drop(kept.insert(composition_of(graph), vec![])));
-        templates.for_each_patched(|template| {
+        unmatched.values().for_each(|graph| drop(kept.insert(graph.composition(), vec![])));
+        let wanted: Vec<Composition> = kept.keys().cloned().collect();
+        templates.for_each_patched(&wanted, |template| {
             if let Some(list) = kept.get_mut(&template.composition()) {
                 list.push(template);
             }
@@ -54,7 +55,7 @@ pub(super) fn assign(structure: &Structure, neighbours: &[Vec<u32>], templates: 
     let waiting: Vec<usize> = unmatched.keys().copied().collect();
     for residue in waiting {
         let graph = &unmatched[&residue];
-        let candidates = kept.get(&composition_of(graph)).into_iter().flatten();
+        let candidates = kept.get(&graph.composition()).into_iter().flatten();
         if let Some((template, found)) = choose(graph, candidates, &label(structure, residue))? {
             assignment.record(graph, template, &found);
             assignment.name(residue, template);
@@ -69,10 +70,6 @@ pub(super) fn assign(structure: &Structure, neighbours: &[Vec<u32>], templates: 
 
 fn label(structure: &Structure, residue: usize) -> impl Fn() -> String + '_ {
     move || structure.residue_label(residue)
-}
-
-fn composition_of(graph: &ResidueGraph<'_>) -> Composition {
-    composition((0..graph.atoms.len()).map(|index| graph.element(index)))
 }
 
 /// Returns the first template that matches. Molecules of topology files come before templates of force fields. If
@@ -135,7 +132,7 @@ fn molecules(
         }
         let atoms = molecule.iter().flat_map(|&residue| structure.residue_atoms(residue)).map(|atom| atom as u32);
         let graph = ResidueGraph::new(structure, neighbours, atoms.collect());
-        let candidates = templates.of_composition(&composition_of(&graph));
+        let candidates = templates.of_composition(&graph.composition());
         if let Some((template, found)) = choose(&graph, candidates, &label(structure, start))? {
             assignment.record(&graph, template, &found);
             unmatched.retain(|residue, _| !molecule.contains(residue));

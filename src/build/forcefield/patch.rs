@@ -144,6 +144,24 @@ impl Patch {
         self.added.iter().chain(&self.changed)
     }
 
+    /// Returns the elements of the atoms that the patch adds to the template of one residue, and the elements of the
+    /// atoms that it removes. An atom whose element changes is added and removed.
+    pub(super) fn elements(
+        &self,
+        template: &Template,
+        residue: usize,
+    ) -> (impl Iterator<Item = u8>, impl Iterator<Item = u8>) {
+        let element = move |name: &str| template.find(name).map(|index| template.atoms[index as usize].element);
+        let changed = move |(of, atom): &&(usize, TemplateAtom)| {
+            *of == residue && element(&atom.name).is_some_and(|old| old != atom.element)
+        };
+        let added = self.added.iter().filter(move |(of, _)| *of == residue);
+        let added = added.chain(self.changed.iter().filter(changed)).map(|(_, atom)| atom.element);
+        let removed = self.removed.iter().filter(move |atom| atom.residue == residue).map(|atom| &atom.name);
+        let removed = removed.chain(self.changed.iter().filter(changed).map(|(_, atom)| &atom.name));
+        (added, removed.filter_map(move |name| element(name)))
+    }
+
     /// Applies a patch to the template of one residue; `residue` is the index of this residue within the patch. Returns
     /// `None` if the template lacks an atom that the patch needs, or has an atom that the patch adds.
     pub(super) fn apply(&self, template: &Template, residue: usize) -> Option<Template> {

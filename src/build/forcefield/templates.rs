@@ -131,11 +131,19 @@ impl Templates {
 
     /// Calls `see` with every template that results from patches of a single residue, either one patch or several
     /// combined patches. The order of the templates is that of OpenMM. Patches are combined only if no two of the
-    /// patches add, change or remove the same atom.
-    pub(super) fn for_each_patched(&self, mut see: impl FnMut(Template)) -> Result<(), Problem> {
+    /// patches add, change or remove the same atom. Templates are skipped if no combination of patches, including
+    /// patches of several residues, can give them one of the wanted compositions.
+    pub(super) fn for_each_patched(
+        &self,
+        wanted: &[Composition],
+        mut see: impl FnMut(Template),
+    ) -> Result<(), Problem> {
         let mut budget = MOST_COMBINATIONS;
         for template in &self.list {
             let Some(&index) = self.allowed_index.get(&template.name) else { continue };
+            if !self.may_become(template, &self.allowed[index].1, wanted) {
+                continue;
+            }
             let patches = self.allowed[index].1.iter().filter_map(|(name, _)| self.patch(name));
             let mut patches: Vec<usize> = patches.filter(|&patch| self.patches[patch].residues == 1).collect();
             patches.sort_unstable();
@@ -144,6 +152,26 @@ impl Templates {
             combine(template, &patches, &[], &mut budget, &mut see)?;
         }
         Ok(())
+    }
+
+    /// Returns whether the numbers of atoms that patches add and remove allow one of the wanted compositions. Some
+    /// combinations of patches are impossible, so that `true` may be returned although no combination gives a wanted
+    /// composition.
+    fn may_become(&self, template: &Template, allowed: &[Allowed], wanted: &[Composition]) -> bool {
+        let mut fewest = [0; 256];
+        template.atoms.iter().for_each(|atom| fewest[usize::from(atom.element)] += 1);
+        let mut most = fewest;
+        for (name, residue) in allowed {
+            let Some(patch) = self.patch(name) else { continue };
+            let (added, removed) = self.patches[patch].elements(template, *residue);
+            added.for_each(|element| most[usize::from(element)] += 1);
+            removed.for_each(|element| fewest[usize::from(element)] -= 1);
+        }
+        wanted.iter().any(|composition| {
+            let mut counts = [0; 256];
+            composition.iter().for_each(|&(element, count)| counts[usize::from(element)] = count as i32);
+            (1..counts.len()).all(|element| (fewest[element]..=most[element]).contains(&counts[element]))
+        })
     }
 
     /// Returns the unpatched templates to which `patch` may be applied; `residue` is the index of the residue within
