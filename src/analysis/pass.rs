@@ -88,11 +88,22 @@ pub struct Passed {
 impl Passed {
     /// Returns the interval between frames in ps; `None` unless there are at least three frames at equal intervals.
     pub fn interval(&self) -> Option<f64> {
-        let mut intervals = self.times.windows(2).map(|pair| pair[1] - pair[0]);
-        let first = intervals.next().filter(|dt| *dt > 0.0 && self.times.len() > 2)?;
-        // times in files have about seven significant digits
-        intervals.all(|dt| (dt - first).abs() < 1e-3 * first).then_some(first)
+        let [first, _, .., last] = *self.times.as_slice() else { return None };
+        let interval = (last - first) / (self.times.len() - 1) as f64;
+        let tolerance = (1e-3 * interval + rounding(first) + rounding(last)).min(0.25 * interval);
+        let is_regular = |(k, time): (usize, &f64)| (time - (first + k as f64 * interval)).abs() <= tolerance;
+        (interval > 0.0 && self.times.iter().enumerate().all(is_regular)).then_some(interval)
     }
+}
+
+/// Returns the largest rounding error (ps) of a time that a file stores in single precision.
+fn rounding(time: f64) -> f64 {
+    f64::from(f32::EPSILON) * time.abs()
+}
+
+/// Whether a time is in a range that includes both ends (ps), within the rounding of single precision.
+pub(super) fn is_within(time: f64, [from, to]: [f64; 2]) -> bool {
+    time >= from - rounding(from) && time <= to + rounding(to)
 }
 
 /// Range of the analysed frames of a trajectory.
@@ -125,7 +136,7 @@ pub fn pass(
     observables: &mut [Box<dyn FrameObserver>],
     progress: &mut (dyn FnMut(usize) + Send),
 ) -> Result<Passed> {
-    let FrameRange { stride, times: [from, to] } = frames;
+    let FrameRange { stride, times } = frames;
     let used = observables.iter().map(|observable| observable.first_atoms()).max().unwrap_or(0);
     trajectory.limit(system.whole_molecules(used));
     let numbers: Vec<usize> = (0..trajectory.frames()).step_by(stride.max(1)).collect();
@@ -134,7 +145,7 @@ pub fn pass(
         let numbers = numbers.unwrap_or_default();
         batch.resize_with(numbers.len(), StoredFrame::default);
         trajectory.read_batch(numbers, &mut batch)?;
-        batch.retain(|frame| frame.time >= from && frame.time <= to);
+        batch.retain(|frame| is_within(frame.time, times));
         batch.par_iter_mut().for_each(|frame| system.make_whole(frame));
         Ok(batch)
     };
@@ -162,4 +173,39 @@ fn batch_size(atoms: usize) -> usize {
     let threads = rayon::current_num_threads();
     let frame = size_of::<crate::vec3::Vec3>() * atoms.max(1);
     (BATCH_BYTES / frame).clamp(threads, FRAMES_PER_THREAD * threads)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Times in XTC, TRR and AMBER NetCDF files are numbers of single precision.
+    #[test]
+    fn times_in_single_precision_are_regular() {
+        let times = |first: f64, interval: f64| -> Vec<f64> {
+            (0..1000).map(|k| f64::from((first + f64::from(k) * interval) as f32)).collect()
+        };
+        for (first, interval) in [(0.0, 0.2), (100.0, 0.004), (1000.0, 0.004), (10_000.0, 0.1)] {
+            let mut passed = Passed { steps: vec![], times: times(first, interval) };
+            let found = passed.interval().unwrap();
+            assert!((found - interval).abs() < 1e-3 * interval, "{found} for {interval}");
+            // a frame is missing, and a frame is there twice
+            passed.times.remove(500);
+            assert_eq!(passed.interval(), None, "{first} {interval}");
+            passed.times = times(first, interval);
+            passed.times.insert(500, passed.times[500]);
+            assert_eq!(passed.interval(), None, "{first} {interval}");
+        }
+        let two = Passed { steps: vec![], times: vec![0.0, 1.0] };
+        assert_eq!(two.interval(), None);
+    }
+
+    #[test]
+    fn the_ends_of_a_range_are_included_in_single_precision() {
+        for time in [100.2, 500.1, 16_100.0] {
+            let [stored, exact] = [f64::from(time as f32), time];
+            assert!(is_within(stored, [exact, f64::INFINITY]) && is_within(stored, [f64::NEG_INFINITY, exact]));
+            assert!(!is_within(stored - 0.01, [exact, f64::INFINITY]) && !is_within(stored + 0.01, [0.0, exact]));
+        }
+    }
 }

@@ -20,6 +20,8 @@ pub enum Images {
     Gathered,
     /// positions are used as stored in the file
     AsStored,
+    /// molecules stay as stored, because their bonds are unknown; the periodic image of a whole position may be chosen
+    Unbonded,
 }
 
 /// System whose frames are analysed.
@@ -27,6 +29,7 @@ pub enum Images {
 pub struct AnalysedSystem<'a> {
     topology: &'a Topology,
     molecules: Molecules,
+    images: Images,
     /// data with which molecules are made whole; `None` if positions stay as stored
     whole: Option<WholeMolecules>,
     /// frame from which selections by distance are evaluated
@@ -62,7 +65,7 @@ impl<'a> AnalysedSystem<'a> {
     /// Creates the description of a system whose frames are analysed.
     pub fn new(topology: &'a Topology, images: Images) -> Self {
         let whole = (images == Images::Gathered).then(|| WholeMolecules::of(topology));
-        AnalysedSystem { topology, molecules: topology.molecules(), whole, first: None }
+        AnalysedSystem { topology, molecules: topology.molecules(), images, whole, first: None }
     }
 
     /// Reads the first frame of the trajectory, from which selections by distance ("around 0.5 nm of …") are evaluated.
@@ -99,6 +102,36 @@ impl<'a> AnalysedSystem<'a> {
             end = end.max(end_of(atoms));
         }
         end
+    }
+
+    /// Divides selected atoms by molecule.
+    pub fn parts(&self, atoms: &[u32]) -> Parts {
+        Parts::new(&self.molecules, atoms)
+    }
+
+    /// Fails if the molecules of the given atoms are unknown. They are unknown if there are no bonds, or if one of the
+    /// atoms has no bond to the other atoms of its residue, as in a PDB file with the bonds of only some residues.
+    /// `otherwise` ends the advice of the error with another way.
+    pub fn require_molecules(&self, atoms: &[u32], otherwise: &str) -> Result<()> {
+        let topology = self.topology;
+        let is_alone = |&&atom: &&u32| {
+            let residue = topology.atoms[atom as usize].residue as usize;
+            let is_single = self.molecules.atoms(self.molecules.of_atom(atom as usize)).len() == 1;
+            is_single && (topology.connectivity.is_empty() || topology.residue_atoms(residue).len() > 1)
+        };
+        let Some(&atom) = atoms.iter().find(is_alone) else { return Ok(()) };
+        let of = match topology.connectivity.is_empty() {
+            true => "the selected atoms".to_owned(),
+            false => topology.atom_name(atom),
+        };
+        let problem = Problem::new(format!("the bonds of {of} are unknown, so that each atom counts as a molecule"));
+        let files = "AMBER, GROMACS, CHARMM psf, OpenMM, or an H5MD trajectory of md";
+        Err(problem.help(format!("give a file with bonds by --topology: {files}{otherwise}")).into())
+    }
+
+    /// Whether another periodic image of a position than the stored image may be chosen.
+    pub fn chooses_images(&self) -> bool {
+        self.images != Images::AsStored
     }
 
     /// Whether molecules are made whole.
@@ -231,5 +264,42 @@ impl Group {
     /// Returns the stored positions (nm) of the group in a frame, without moving atoms to other periodic images.
     pub fn stored(&self, frame: &StoredFrame) -> Vec<Vec3> {
         self.atoms.iter().map(|&atom| frame.positions[atom as usize]).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::{Atom, Name, Residue};
+
+    /// Returns a topology of two residues of two atoms and a sodium ion, with the given bonds.
+    fn residues(connectivity: Vec<[u32; 2]>) -> Topology {
+        let name = Name::new("X");
+        let atom = |residue| Atom { name, type_name: name, element: 6, mass: 1.0, charge: 0.0, lj_type: 0, residue };
+        let residue = |first| Residue { name, number: 1, first };
+        Topology {
+            atoms: [0, 0, 1, 1, 2].map(atom).to_vec(),
+            residues: [0, 2, 4].map(residue).to_vec(),
+            connectivity,
+            ..Topology::default()
+        }
+    }
+
+    /// Either the second residue alone or both residues have a bond between their atoms.
+    #[test]
+    fn molecules_are_known_if_every_residue_has_bonds() {
+        for (bonds, is_known) in [(vec![], false), (vec![[2, 3]], false), (vec![[0, 1], [2, 3]], true)] {
+            let topology = residues(bonds);
+            let system = AnalysedSystem::new(&topology, Images::Gathered);
+            assert_eq!(system.require_molecules(&[0, 1, 2, 3, 4], "").is_ok(), is_known);
+        }
+    }
+
+    /// The atoms of two molecules alternate, as the atoms of glycoproteins whose glycans follow all protein chains.
+    #[test]
+    fn molecules_with_atoms_apart_are_one_part_each() {
+        let topology = residues(vec![[0, 2], [1, 3]]);
+        let parts = AnalysedSystem::new(&topology, Images::Gathered).parts(&[0, 1, 2, 3]);
+        assert_eq!(parts.iter().collect::<Vec<_>>(), [[0, 2], [1, 3]]);
     }
 }

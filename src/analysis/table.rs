@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::pass::Passed;
+use super::pass::{Passed, is_within};
 use crate::error::{Problem, Result};
 use crate::observe::energies::{EnergyRecord, read_energies};
 
@@ -37,10 +37,10 @@ pub struct EnergyTable {
 impl EnergyTable {
     /// Reads the complete rows in a range. Fails if there are too few rows, or if the intervals between rows differ, as
     /// in the table of several stages.
-    pub fn open(path: &Path, RowRange { times: [from, to], stage }: RowRange) -> Result<Self> {
+    pub fn open(path: &Path, RowRange { times, stage }: RowRange) -> Result<Self> {
         let mut record = read_energies(path)?;
         let is_of_stage = |row: &Vec<f64>| stage.is_none_or(|stage| row[EnergyRecord::STAGE] == f64::from(stage));
-        record.rows.retain(|row| row[EnergyRecord::TIME] >= from && row[EnergyRecord::TIME] <= to && is_of_stage(row));
+        record.rows.retain(|row| is_within(row[EnergyRecord::TIME], times) && is_of_stage(row));
         Self::of(path, record)
     }
 

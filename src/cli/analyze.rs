@@ -328,7 +328,11 @@ impl Analyze {
             if common.separate_runs { Chain::open_separate_runs(&paths)? } else { Chain::open(&paths)? };
         topology::check_frames(&trajectory, &paths[0])?;
         let Names { topology, has_bonds } = common.topology(&paths[0], &trajectory)?;
-        let images = if common.as_stored || !has_bonds { Images::AsStored } else { Images::Gathered };
+        let images = match (common.as_stored, has_bonds) {
+            (true, _) => Images::AsStored,
+            (false, true) => Images::Gathered,
+            (false, false) => Images::Unbonded,
+        };
         let system = AnalysedSystem::new(&topology, images).at_first(&mut trajectory)?;
         let range = common.range();
         let count = trajectory.frames().div_ceil(range.stride);

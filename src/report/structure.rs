@@ -125,7 +125,7 @@ impl Structure {
             return Ok(());
         }
         let Names { topology, has_bonds } = topology(run, options, &trajectory)?;
-        let images = if has_bonds { Images::Gathered } else { Images::AsStored };
+        let images = if has_bonds { Images::Gathered } else { Images::Unbonded };
         let system = AnalysedSystem::new(&topology, images).at_first(&mut trajectory)?;
         let passes = [(of_frames(), [ATOMS, FRAMES]), (of_neighbours(&mut trajectory)?, [PAIR_ATOMS, PAIR_FRAMES])];
         let source = self.source(run, options, &trajectory);

@@ -51,6 +51,9 @@ impl Options for ContactsOptions {
             return Err(problem.help("1.8 is usual for models of all atoms").into());
         }
         let group = input.system.group(&self.select)?;
+        if self.separation > 0 {
+            input.system.require_molecules(&group.atoms, ", or count all contacts with --separation 0")?;
+        }
         let reference = self.reference.without_images(input.trajectory, input.system, &group)?;
         let mut contacts = Contacts::new(input.system, group, &reference, self.cutoff, self.separation)?;
         (contacts.reference, contacts.beta, contacts.lambda) = (self.reference.to_string(), self.beta, self.lambda);

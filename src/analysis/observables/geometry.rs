@@ -8,7 +8,6 @@ use crate::analysis::system::{AnalysedSystem, Group};
 use crate::cell::displacement;
 use crate::error::{Problem, Result};
 use crate::observe::trajectory::StoredFrame;
-use crate::system::{Molecules, Topology};
 use crate::term::Dihedral;
 use crate::vec3::Vec3;
 
@@ -62,19 +61,17 @@ impl Options for AnglesOptions {
 impl Options for EndToEndOptions {
     fn observable(&self, input: &mut Input<'_>) -> Result<Box<dyn FrameObserver>> {
         let group = input.system.group(&self.select)?;
-        let molecules = input.system.molecules();
-        if let Some(problem) = unknown_bonds(input.system.topology(), molecules, &group.atoms) {
-            return Err(problem.into());
-        }
-        let of_molecule = |a: &u32, b: &u32| molecules.of_atom(*a as usize) == molecules.of_atom(*b as usize);
-        let ends = group.atoms.chunk_by(of_molecule).filter(|atoms| atoms.len() > 1).map(|atoms| {
+        input.system.require_molecules(&group.atoms, "")?;
+        let parts = input.system.parts(&group.atoms);
+        let ends = parts.iter().filter(|part| part.len() > 1).map(|part| {
             let point = |atom: u32| Point {
                 group: input.system.group_of(&format!("atom {atom}"), vec![atom]),
                 weights: vec![1.0],
             };
             // the distance between the ends of a whole molecule is not a minimum-image distance, because a chain may be
             // longer than half of the cell
-            Value { points: vec![point(atoms[0]), point(atoms[atoms.len() - 1])], minimum_image: false }
+            let ends = [part[0], part[part.len() - 1]].map(|place| point(group.atoms[place as usize]));
+            Value { points: ends.into(), minimum_image: false }
         });
         let values: Vec<Value> = ends.collect();
         if values.is_empty() {
@@ -83,25 +80,6 @@ impl Options for EndToEndOptions {
         }
         Ok(Box::new(Geometry::new("distance", "End-to-end distance", "nm", values)))
     }
-}
-
-/// Returns a problem if the ends of molecules are unknown. The ends are unknown if there are no bonds, or if a selected
-/// atom has no bond to the other atoms of its residue, as in a PDB file with the bonds of only some residues.
-fn unknown_bonds(topology: &Topology, molecules: &Molecules, atoms: &[u32]) -> Option<Problem> {
-    let is_alone = |&&atom: &&u32| {
-        let residue = topology.atoms[atom as usize].residue as usize;
-        let is_single = molecules.atoms(molecules.of_atom(atom as usize)).len() == 1;
-        is_single && (topology.connectivity.is_empty() || topology.residue_atoms(residue).len() > 1)
-    };
-    let atom = atoms.iter().find(is_alone)?;
-    let message = match topology.connectivity.is_empty() {
-        true => "the bonds of the selected atoms are unknown, so that each atom counts as a molecule".to_owned(),
-        false => {
-            format!("the bonds of {} are unknown, so that each atom counts as a molecule", topology.atom_name(*atom))
-        }
-    };
-    let help = "give a file with bonds by --topology: AMBER, GROMACS, CHARMM psf, OpenMM, or an H5MD trajectory of md";
-    Some(Problem::new(message).help(help))
 }
 
 /// Group of atoms, and the weights of the atoms in its center of mass.
@@ -262,7 +240,7 @@ mod tests {
     use super::*;
     use crate::analysis::system::Images;
     use crate::cell::PeriodicCell;
-    use crate::system::{Atom, Name, Residue};
+    use crate::system::{Atom, Name, Topology};
     use crate::vec3::vec3;
 
     /// Distance, angle and torsion of four atoms at right angles, one of them stored on the other side of the cell.
@@ -279,26 +257,6 @@ mod tests {
         for (points, expected) in [(2, 0.2), (3, 90.0), (4, 90.0)] {
             let value = &values(&system, &texts[..points], points).unwrap()[0];
             assert!((value.measure(&frame) - expected).abs() < 1e-9, "{points}: {}", value.measure(&frame));
-        }
-    }
-
-    /// The system has two residues of two atoms and a sodium ion. Either the second residue alone or both residues have
-    /// a bond between their atoms.
-    #[test]
-    fn bonds_of_some_residues_do_not_give_ends() {
-        let name = Name::new("X");
-        let atom = |residue| Atom { name, type_name: name, element: 6, mass: 1.0, charge: 0.0, lj_type: 0, residue };
-        let residue = |first| Residue { name, number: 1, first };
-        let topology = |connectivity: Vec<[u32; 2]>| Topology {
-            atoms: [0, 0, 1, 1, 2].map(atom).to_vec(),
-            residues: [0, 2, 4].map(residue).to_vec(),
-            connectivity,
-            ..Topology::default()
-        };
-        for (bonds, is_known) in [(vec![], false), (vec![[2, 3]], false), (vec![[0, 1], [2, 3]], true)] {
-            let topology = topology(bonds);
-            let molecules = Molecules::from_bonds(5, &topology.connectivity);
-            assert_eq!(unknown_bonds(&topology, &molecules, &[0, 1, 2, 3, 4]).is_none(), is_known);
         }
     }
 }

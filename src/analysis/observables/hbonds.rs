@@ -63,9 +63,9 @@ impl HydrogenBonds {
     ) -> Result<Self> {
         let topology = system.topology();
         let [first, second] = &groups;
-        let mut searches = vec![Sites::between(topology, [first, second], fluorine)];
+        let mut searches = vec![Sites::between(system, [first, second], fluorine)?];
         if both {
-            searches.push(Sites::between(topology, [second, first], fluorine));
+            searches.push(Sites::between(system, [second, first], fluorine)?);
         }
         if searches.iter().all(Sites::is_empty) {
             let Sites { donors, acceptors } = &searches[0];

@@ -7,7 +7,7 @@
 //! and the angle at the hydrogen.
 
 use super::check_distance;
-use crate::analysis::system::{Group, end_of};
+use crate::analysis::system::{AnalysedSystem, Group, end_of};
 use crate::cell::displacement;
 use crate::error::Result;
 use crate::observe::trajectory::StoredFrame;
@@ -113,9 +113,13 @@ fn acceptors(topology: &Topology, group: &Group, fluorine: bool) -> Vec<u32> {
 }
 
 impl Sites {
-    /// Returns the donors of the group `from` and the acceptors of the group `to`, with F if `fluorine`.
-    pub(super) fn between(topology: &Topology, [from, to]: [&Group; 2], fluorine: bool) -> Self {
-        Sites { donors: donors(topology, from), acceptors: acceptors(topology, to, fluorine) }
+    /// Returns the donors of the group `from` and the acceptors of the group `to`, with F if `fluorine`. Fails if the
+    /// bonds of a possible donor are unknown.
+    pub(super) fn between(system: &AnalysedSystem<'_>, [from, to]: [&Group; 2], fluorine: bool) -> Result<Self> {
+        let topology = system.topology();
+        let is_polar = |atom: &u32| POLAR.contains(&topology.atoms[*atom as usize].element);
+        system.require_molecules(&from.atoms.iter().copied().filter(is_polar).collect::<Vec<u32>>(), "")?;
+        Ok(Sites { donors: donors(topology, from), acceptors: acceptors(topology, to, fluorine) })
     }
 
     /// Returns the smallest N for which the first N atoms of a frame include all donors and acceptors.

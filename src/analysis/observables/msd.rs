@@ -55,19 +55,13 @@ impl Options for MsdOptions {
         }
         let group = input.system.group(&self.select)?;
         let masses = input.system.masses(&group);
-        let molecules = input.system.molecules();
-        let mut particles: Vec<Vec<(u32, f64)>> = vec![];
-        let mut last = None;
-        for (&atom, mass) in group.atoms.iter().zip(masses) {
-            let molecule = molecules.of_atom(atom as usize);
-            if self.atoms || last != Some(molecule) {
-                particles.push(vec![]);
-            }
-            last = Some(molecule);
-            if let Some(particle) = particles.last_mut() {
-                particle.push((atom, if self.atoms { 1.0 } else { mass }));
-            }
-        }
+        let mut particles: Vec<Vec<(u32, f64)>> = if self.atoms {
+            group.atoms.iter().map(|&atom| vec![(atom, 1.0)]).collect()
+        } else {
+            input.system.require_molecules(&group.atoms, ", or follow atoms with --atoms")?;
+            let weighted = |&place: &u32| (group.atoms[place as usize], masses[place as usize]);
+            input.system.parts(&group.atoms).iter().map(|part| part.iter().map(weighted).collect()).collect()
+        };
         for particle in &mut particles {
             let mass: f64 = particle.iter().map(|(_, mass)| mass).sum();
             if mass.is_nan() || mass <= 0.0 {
@@ -80,6 +74,7 @@ impl Options for MsdOptions {
             particles,
             axes: self.axes,
             fit: [self.fit_begin, self.fit_end],
+            is_unwrapped: !input.system.chooses_images(),
             motion: Paths::default(),
             paths: vec![],
             frames: 0,
@@ -99,6 +94,8 @@ struct SquaredDisplacement {
     particles: Vec<Vec<(u32, f64)>>,
     axes: Axes,
     fit: [f64; 2],
+    /// whether the stored positions are continuous paths, which need no choice of periodic images
+    is_unwrapped: bool,
     /// centers of the particles, followed from frame to frame
     motion: Paths,
     /// unwrapped centers (nm) of all particles, frame after frame
@@ -170,7 +167,7 @@ impl SquaredDisplacement {
 pub(super) const DIFFUSION: f64 = 1000.0;
 
 impl Observable for SquaredDisplacement {
-    /// cell, and center of each particle (nm)
+    /// cell in which particles are followed, and center of each particle (nm)
     type Sample = (Option<PeriodicCell>, Vec<Vec3>);
 
     fn memory(&self, frames: usize) -> f64 {
@@ -181,7 +178,7 @@ impl Observable for SquaredDisplacement {
         let center = |particle: &Vec<(u32, f64)>| {
             particle.iter().map(|&(atom, weight)| frame.positions[atom as usize] * weight).sum()
         };
-        Ok((frame.cell, self.particles.iter().map(center).collect()))
+        Ok((frame.cell.filter(|_| !self.is_unwrapped), self.particles.iter().map(center).collect()))
     }
 
     fn add(&mut self, (cell, centers): Self::Sample) -> Result<()> {
@@ -255,6 +252,14 @@ mod tests {
     /// square v² τ², whichever periodic image is stored.
     #[test]
     fn particles_at_constant_velocity() {
+        for is_unwrapped in [false, true] {
+            assert_squares_of_constant_velocities(is_unwrapped);
+        }
+    }
+
+    /// Positions are stored within the cell or, if `is_unwrapped` is set, as continuous paths. On a continuous path the
+    /// particles move by more than half of the cell between frames.
+    fn assert_squares_of_constant_velocities(is_unwrapped: bool) {
         let name = Name::new("X");
         let atom = Atom { name, type_name: name, element: 6, mass: 1.0, charge: 0.0, lj_type: 0, residue: 0 };
         let topology = Topology { atoms: vec![atom; 2], ..Topology::default() };
@@ -264,22 +269,25 @@ mod tests {
             particles: vec![vec![(0, 1.0)], vec![(1, 1.0)]],
             axes: Axes([true; 3]),
             fit: [0.1, 0.5],
+            is_unwrapped,
             motion: Paths::default(),
             paths: vec![],
             frames: 0,
         };
         let cell = PeriodicCell::orthorhombic([1.0, 2.0, 3.0]);
-        let velocities = [vec3(0.3, -0.2, 0.1), vec3(0.0, 0.5, -0.4)];
+        let factor = if is_unwrapped { 5.0 } else { 1.0 };
+        let velocities = [vec3(0.3, -0.2, 0.1) * factor, vec3(0.0, 0.5, -0.4) * factor];
         for t in 0..20 {
-            let at = |v: Vec3| cell.wrap(v * f64::from(t) + vec3(0.1, 0.2, 0.3)).0;
+            let path = |v: Vec3| v * f64::from(t) + vec3(0.1, 0.2, 0.3);
+            let at = |v: Vec3| if is_unwrapped { path(v) } else { cell.wrap(path(v)).0 };
             let positions = velocities.map(at).to_vec();
             msd.observe(&[StoredFrame { cell: Some(cell), positions, ..StoredFrame::default() }]).unwrap();
         }
         let square = 0.5 * (velocities[0].norm_squared() + velocities[1].norm_squared());
         for (lag, along) in msd.mean(0..2).iter().enumerate() {
-            // tolerance for the rounding of an FFT of squares of up to 100
+            // tolerance for the rounding of an FFT of squares of up to 4000
             let expected = square * (lag * lag) as f64;
-            assert!((along.iter().sum::<f64>() - expected).abs() < 1e-10, "{lag}: {along:?} {expected}");
+            assert!((along.iter().sum::<f64>() - expected).abs() < 1e-9, "{lag}: {along:?} {expected}");
         }
     }
 }

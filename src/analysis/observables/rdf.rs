@@ -53,6 +53,11 @@ impl Options for RdfOptions {
         let center = input.system.group(&self.select)?;
         let others = input.system.group(self.with.as_ref().unwrap_or(&self.select))?;
         let molecules = input.system.molecules();
+        if self.between_molecules {
+            for group in [&center, &others] {
+                input.system.require_molecules(&group.atoms, ", or leave out --between-molecules")?;
+            }
+        }
         let molecule =
             |atom: &u32| if self.between_molecules { molecules.of_atom(*atom as usize) as u32 } else { *atom };
         let owners = [&center, &others].map(|group| group.atoms.iter().map(molecule).collect::<Vec<u32>>());
@@ -179,8 +184,13 @@ impl Observable for RadialDistribution {
         let bins = values.len();
         let distances: Vec<f64> = (0..bins).map(|k| (k as f64 + 0.5) * self.bin).collect();
         let centers = (self.frames * self.groups[0].atoms.len()) as f64;
-        let mut sum = 0.0;
-        let coordination: Vec<f64> = self.counts.iter().map(|&count| (sum += count as f64, sum / centers).1).collect();
+        // the distances are the centers of the bins, so that half of the pairs in a bin count as nearer
+        let mut nearer = 0.0;
+        let mut coordination = vec![];
+        for &count in &self.counts {
+            coordination.push((nearer + 0.5 * count as f64) / centers);
+            nearer += count as f64;
+        }
         let known = |error: f64| (!error.is_nan()).then_some(error);
         let highest = (0..bins).max_by(|&a, &b| values[a].total_cmp(&values[b])).unwrap_or(0);
         let [first, second] = self.groups.each_ref().map(|group| group.text.clone());
@@ -237,7 +247,7 @@ mod tests {
             .unwrap();
         let findings = rdf.finish(&Passed::default()).unwrap();
         let crate::analysis::Values::Double(coordination) = &findings.arrays[2].values else { panic!("f64") };
-        for (r, neighbours) in [(0.305, 0.0), (0.325, 6.0), (0.455, 18.0), (0.555, 26.0)] {
+        for (r, neighbours) in [(0.305, 0.0), (0.315, 3.0), (0.325, 6.0), (0.455, 18.0), (0.555, 26.0)] {
             assert_eq!(coordination[(r / 0.01) as usize], neighbours, "{r}");
         }
         // the number of nearest neighbours is g times the density of the 215 other atoms, integrated over the bin at

@@ -83,20 +83,17 @@ struct Particle {
 
 /// Returns the atoms of a group that have mass or, if `by_molecule` is set, the molecules of the group.
 fn particles(system: &AnalysedSystem<'_>, group: &Group, by_molecule: bool) -> Result<Vec<Particle>> {
-    let mut particles: Vec<Particle> = vec![];
-    let mut last = None;
-    let massive = group.atoms.iter().zip(system.masses(group)).filter(|(_, mass)| *mass > 0.0);
-    for (&atom, mass) in massive {
-        let molecule = system.molecules().of_atom(atom as usize);
-        if !by_molecule || last != Some(molecule) {
-            particles.push(Particle { mass: 0.0, atoms: vec![] });
-        }
-        last = Some(molecule);
-        if let Some(particle) = particles.last_mut() {
-            particle.mass += mass;
-            particle.atoms.push((atom, mass));
-        }
-    }
+    let massive = group.atoms.iter().copied().zip(system.masses(group)).filter(|(_, mass)| *mass > 0.0);
+    let massive: Vec<(u32, f64)> = massive.collect();
+    let particle = |atoms: Vec<(u32, f64)>| Particle { mass: atoms.iter().map(|(_, mass)| mass).sum(), atoms };
+    let mut particles: Vec<Particle> = if by_molecule {
+        let atoms: Vec<u32> = massive.iter().map(|(atom, _)| *atom).collect();
+        system.require_molecules(&atoms, ", or leave out --molecules")?;
+        let of_part = |part: &[u32]| particle(part.iter().map(|&place| massive[place as usize]).collect());
+        system.parts(&atoms).iter().map(of_part).collect()
+    } else {
+        massive.into_iter().map(|atom| particle(vec![atom])).collect()
+    };
     if particles.is_empty() {
         return Err(Problem::new("the selected atoms have no mass").help("select atoms with mass").into());
     }

@@ -56,7 +56,8 @@ impl WaterBridges {
             let message = format!("{} is selected by both --select and --water", topology.atom_name(atom));
             return Err(Problem::new(message).help("leave waters out of --select").into());
         }
-        let searches = [[bridged, water], [water, bridged]].map(|groups| Sites::between(topology, groups, fluorine));
+        let sites = |groups| Sites::between(system, groups, fluorine);
+        let searches = [sites([bridged, water])?, sites([water, bridged])?];
         if searches.iter().all(Sites::is_empty) {
             let message = format!(
                 "no hydrogen bond is possible between the selections \"{}\" and \"{}\"",

@@ -49,19 +49,30 @@ pub struct Protonation {
     pub components: Vec<Component>,
 }
 
-/// Returns the protonation variant that a residue name states, as `HID` and CHARMM's `HSD` do; `None` for names that
-/// state no variant.
+/// Returns the protonation variant that a residue name states, as `HID`, CHARMM's `HSD` and `GLUP` and GROMACS's `HISH`
+/// do; `None` for names that state no variant.
 pub fn variant_of_name(name: &str) -> Option<&'static str> {
-    const NAMES: [(&str, &str); 9] = [
+    const NAMES: [(&str, &str); 20] = [
         ("HID", "HID"),
         ("HIE", "HIE"),
         ("HIP", "HIP"),
         ("HSD", "HID"),
         ("HSE", "HIE"),
         ("HSP", "HIP"),
+        ("HISA", "HID"),
+        ("HISB", "HIE"),
+        ("HISD", "HID"),
+        ("HISE", "HIE"),
+        ("HISH", "HIP"),
         ("ASH", "ASH"),
+        ("ASPH", "ASH"),
+        ("ASPP", "ASH"),
         ("GLH", "GLH"),
+        ("GLUH", "GLH"),
+        ("GLUP", "GLH"),
         ("LYN", "LYN"),
+        ("LSN", "LYN"),
+        ("CYM", "CYX"),
     ];
     NAMES.iter().find(|(alias, _)| *alias == name).map(|(_, variant)| *variant)
 }
@@ -120,7 +131,7 @@ pub fn add(structure: &Structure, positions: &[Vec3], settings: &Protonation) ->
     };
     let mut choices = protonation::choose(&structure, &heavy.bonded, &table, settings, &pkas)?;
     let metals = Metals::new(&heavy);
-    metals.choose(&heavy, &mut choices);
+    metals.choose(&heavy, &mut choices)?;
     let mut wanted = protonation::hydrogens(&structure, &heavy.bonded, &table, &choices)?;
     let given = &settings.flips.given;
     let groups = flips::find(&heavy, &choices, true, given, |atom| metals.coordinate(&heavy, atom));

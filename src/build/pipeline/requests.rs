@@ -17,6 +17,10 @@ fn find(structure: &Structure, name: &ResidueName, help: &str) -> Result<usize> 
     Ok(structure.residues.iter().position(is_named).ok_or_else(problem)?)
 }
 
+/// Residue names that state a protonation without a variant in the table of hydrogens: neutral arginine, and
+/// tyrosinate.
+const WITHOUT_VARIANT: [&str; 3] = ["ARGN", "ARN", "TYM"];
+
 /// Returns the index and the variant of each residue whose protonation variant is given, either by the user or by the
 /// residue name in the file.
 pub(super) fn variants(cleaned: &Cleaned, given: &[(ResidueName, String)]) -> Result<Vec<(usize, String)>> {
@@ -27,6 +31,14 @@ pub(super) fn variants(cleaned: &Cleaned, given: &[(ResidueName, String)]) -> Re
         found.push((index, variant.clone()));
     }
     for (index, info) in cleaned.residues.iter().enumerate() {
+        if WITHOUT_VARIANT.contains(&info.given_name.as_str()) {
+            let label = structure.residue_label(index);
+            let problem =
+                Problem::new(format!("the name {} of {label} states an unusual protonation", info.given_name));
+            return Err(problem
+                .help("md build has only the usual protonation of arginine and tyrosine; rename the residue to choose it")
+                .into());
+        }
         let named =
             hydrogens::variant_of_name(&info.given_name).filter(|_| info.given_name != structure.residues[index].name);
         if let Some(variant) = named.filter(|_| found.iter().all(|(other, _)| *other != index)) {

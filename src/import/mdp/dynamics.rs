@@ -119,6 +119,11 @@ fn pressure(draft: &mut Draft<'_>, stage: &mut Dynamics) {
     let is_tension = draft.word("pcoupltype") == "surfacetension";
     let (surface_tension, pressures) =
         if is_tension { (pressures[0] * BAR, vec![pressures[1]]) } else { (0.0, pressures) };
+    if is_tension && compressibilities.last() == Some(&0.0) && method != "crescale" {
+        let text = "with a fixed height, GROMACS holds L (Pzz - Pxy) at the tension; md holds Pxy at ref-p less the \
+                    tension over L";
+        draft.differs("compressibility", text);
+    }
     let coupling_time = draft.real("tau-p");
     draft.admitted("stage.barostat.coupling_time", "tau-p", coupling_time);
     let every = interval(draft, "nstpcouple");

@@ -28,8 +28,8 @@ pub(super) fn translate(draft: &mut Draft<'_>, stage: &mut Dynamics, known: &Gro
         groups.iter().any(|group| (&group.temperature, group.coupling_time) != (&base.temperature, base.coupling_time));
     if groups.iter().any(|group| group.selection.is_none()) {
         if differ {
-            let text = "the groups are unknown (give an index file with --index): the whole system is one group with \
-                        the values of the first";
+            let text = "groups are unknown (give an index file with --index): the whole system is one group with the \
+                        values of the first unknown group";
             draft.differs("tc-grps", text);
         }
         groups.clear();
@@ -100,6 +100,7 @@ fn groups(draft: &mut Draft<'_>, key: &'static str, kind: ThermostatKind, known:
         }
     }
     let schedules = annealing(draft, &temperatures)?;
+    let is_negative = times.iter().all(|time| *time < 0.0);
     let groups = names.iter().zip(times).zip(schedules).filter(|((_, time), _)| *time > 0.0);
     let groups: Vec<Group> = groups
         .map(|((name, time), temperature)| {
@@ -114,6 +115,12 @@ fn groups(draft: &mut Draft<'_>, key: &'static str, kind: ThermostatKind, known:
     if groups.is_empty() {
         let text = if names.is_empty() { "no group is coupled: tc-grps is empty" } else { "no group is coupled" };
         draft.carried_as("stage.thermostat", &[key, "tc-grps", "tau-t", "ref-t"], text);
+        if kind == ThermostatKind::VRescale && !names.is_empty() && !is_negative {
+            draft.differs(
+                "tau-t",
+                "a coupling time of 0 renews the kinetic energy at each coupling; md couples no group",
+            );
+        }
         return None;
     }
     if groups.len() < names.len() {
