@@ -15,7 +15,7 @@ use crate::format::file;
 use crate::observe::exchange::{EXCHANGE, ExchangeRow, read};
 use crate::observe::replace::{Replacement, refuse_link};
 use crate::observe::trajectory::{FrameSource, StoredFrame, open};
-use crate::run::{Checkpoint, ENERGIES, OutputOptions, TrajectoryOptions};
+use crate::run::{Checkpoint, ENERGIES, OutputOptions, TrajectoryOptions, part_name};
 use crate::system::Topology;
 
 /// Result of sorting the files of one name (a trajectory or the energies) by state.
@@ -125,6 +125,17 @@ impl Demux {
         self.folder.join(format!("replica-{}", replica + 1)).join(name)
     }
 
+    /// Returns a warning if a run with `--no-append` has left earlier parts of a file, which are not sorted.
+    fn earlier_parts(&self, name: &str) -> Option<String> {
+        let part = part_name(name, 1);
+        self.file(0, &part).exists().then(|| {
+            format!(
+                "the earlier parts of {name} are left out: rename {part} and all later parts to {name} in a copy of the \
+                 folders of the replicas, and sort each part by itself"
+            )
+        })
+    }
+
     /// Returns the state that a replica has at a step.
     fn state(&self, replica: usize, step: i64) -> usize {
         let later = self.attempts.partition_point(|row| i64::try_from(row.step).is_ok_and(|at| at <= step));
@@ -157,7 +168,7 @@ impl Demux {
             }
         }
         targets.into_iter().try_for_each(|target| target.finish().map(|_| ()))?;
-        let warnings = sources.iter().flat_map(|source| source.warnings()).collect();
+        let warnings = sources.iter().flat_map(|source| source.warnings()).chain(self.earlier_parts(name)).collect();
         Ok(Sorted { name: name.clone(), records, counts, warnings })
     }
 
@@ -197,7 +208,8 @@ impl Demux {
         targets.into_iter().try_for_each(Replacement::finish)?;
         let without_header = |count: usize| count.saturating_sub(1);
         let counts = counts.into_iter().map(without_header).collect();
-        Ok(Sorted { name: ENERGIES.to_owned(), records: without_header(records), counts, warnings: vec![] })
+        let warnings = self.earlier_parts(ENERGIES).into_iter().collect();
+        Ok(Sorted { name: ENERGIES.to_owned(), records: without_header(records), counts, warnings })
     }
 
     /// Returns an error if a record has a negative step, or a step that differs from the step of the record with the
@@ -263,6 +275,10 @@ mod tests {
         let sorted = demux.sort_into(folder.path()).unwrap();
         let [Sorted { records: 2, warnings, .. }] = &sorted[..] else { panic!("{sorted:?}") };
         assert_eq!(warnings.len(), 2, "{warnings:?}");
+        // a part of the run before --no-append
+        std::fs::write(folder.path().join("replica-1/t.part1.xtc"), "").unwrap();
+        let sorted = demux.sort_into(&folder.path().join("again")).unwrap();
+        assert!(sorted[0].warnings[2].contains("t.part1.xtc"), "{sorted:?}");
     }
 
     #[test]

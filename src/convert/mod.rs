@@ -35,8 +35,8 @@ pub struct Frames {
     pub stride: usize,
 }
 
-/// Relative tolerance for comparisons of times, larger than the rounding error of `f32`.
-const TIME_ROUNDING: f64 = 1e-6;
+/// Relative tolerance for comparisons of times, twice the rounding error of `f32`.
+const TIME_ROUNDING: f64 = f32::EPSILON as f64;
 
 impl Frames {
     fn is_in_time(&self, time: f64) -> bool {

@@ -3,6 +3,7 @@
 use super::folder::RunFolder;
 use super::production::dynamics;
 use crate::analysis::{Axis, Layer, Plot};
+use crate::ensemble::schedule::Schedule;
 use crate::observe::energies::EnergyRecord;
 use crate::run::{Dynamics, Restraint};
 use crate::units::BAR;
@@ -32,7 +33,12 @@ const QUANTITIES: [Quantity; 6] = [
         ..Quantity::of("Temperature", &[("temperature", "")], "temperature / K")
     },
     Quantity {
-        target: |dynamics| dynamics.barostat.as_ref()?.pressure[2].constant().map(|pressure| pressure / BAR),
+        target: |dynamics| {
+            // the column is the mean over the directions, whose targets may differ
+            let barostat = dynamics.barostat.as_ref().filter(|barostat| barostat.surface_tension == 0.0)?;
+            let [x, y, z] = barostat.pressure.each_ref().map(Schedule::constant);
+            Some(z? / BAR).filter(|_| x == z && y == z)
+        },
         ..Quantity::of("Pressure", &[("pressure", "")], "pressure / bar")
     },
     Quantity::of("Density", &[("density", "")], "density / g/cm³"),

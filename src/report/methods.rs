@@ -102,7 +102,11 @@ fn stages(run: &RunFolder, methods: &mut Methods) {
             thermostat(dynamics.thermostat.as_ref(), methods);
         }
         if last.is_none_or(|last| last.barostat != dynamics.barostat) {
-            barostat(dynamics.barostat.as_ref(), methods);
+            match &dynamics.barostat {
+                Some(found) => barostat(found, methods),
+                None if last.is_some() => methods.say(&format!("The cell was constant in stage \"{name}\".")),
+                None => {}
+            }
         }
         if let Some(steps) = dynamics.multiple_time_steps {
             let cited = methods.cite(&[of::TUCKERMAN_1992]);
@@ -149,8 +153,7 @@ fn thermostat(thermostat: Option<&Thermostat>, methods: &mut Methods) {
     methods.say(&format!("The temperature was held {temperature} by {name} {cited}, {time}{groups}."));
 }
 
-fn barostat(barostat: Option<&Barostat>, methods: &mut Methods) {
-    let Some(barostat) = barostat else { return };
+fn barostat(barostat: &Barostat, methods: &mut Methods) {
     let (citations, name): (&[Citation], _) = match (barostat.kind, barostat.coupling) {
         (BarostatKind::CRescale, PressureCoupling::Isotropic) => (&[of::BERNETTI_2020], "stochastic cell rescaling"),
         (BarostatKind::CRescale, _) => (&[of::BERNETTI_2020, of::DEL_TATTO_2022], "stochastic cell rescaling"),
@@ -167,8 +170,22 @@ fn barostat(barostat: Option<&Barostat>, methods: &mut Methods) {
         None => format!(", every {} steps", barostat.every),
     };
     let cited = methods.cite(citations);
-    let pressure = barostat.pressure[2].words(Dimension::Pressure);
-    methods.say(&format!("The pressure was held {pressure} by {coupling} {name} {cited}{time}."));
+    let held = pressures(barostat);
+    methods.say(&format!("The pressure was held {held} by {coupling} {name} {cited}{time}."));
+}
+
+/// Returns the target pressures and the surface tension in words, for example "at 1 bar".
+fn pressures(barostat: &Barostat) -> String {
+    let [x, y, z] = barostat.pressure.each_ref().map(|pressure| pressure.words(Dimension::Pressure));
+    if barostat.surface_tension != 0.0 {
+        let tension = Dimension::SurfaceTension.spell(barostat.surface_tension);
+        return format!("{z} along z, with a surface tension of {tension} for all interfaces together,");
+    }
+    match () {
+        () if x == y && y == z => z,
+        () if x == y => format!("{x} along x and y and {z} along z"),
+        () => format!("{x} along x, {y} along y and {z} along z"),
+    }
 }
 
 fn constraints(run: &RunFolder, methods: &mut Methods) {
@@ -256,4 +273,32 @@ fn lennard_jones(run: &RunFolder, methods: &mut Methods) {
         }
     };
     methods.say(&format!("Lennard-Jones interactions were {end}{beyond}."));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ensemble::schedule::Schedule;
+    use crate::units::BAR;
+
+    #[test]
+    fn pressures_that_differ_and_tensions_are_named() {
+        let words = |pressure: [f64; 3], surface_tension: f64| {
+            pressures(&Barostat {
+                kind: BarostatKind::CRescale,
+                coupling: PressureCoupling::SemiIsotropic,
+                pressure: pressure.map(|value| Schedule::from(value * BAR)),
+                surface_tension: surface_tension * BAR,
+                coupling_time: 5.0,
+                compressibility: [1.0; 3],
+                every: 10,
+            })
+        };
+        assert_eq!(words([1.0; 3], 0.0), "at 1 bar");
+        assert_eq!(words([100.0, 100.0, 1.0], 0.0), "at 100 bar along x and y and at 1 bar along z");
+        assert_eq!(words([3.0, 2.0, 1.0], 0.0), "at 3 bar along x, at 2 bar along y and at 1 bar along z");
+        // 1 bar nm is 0.1 mN/m
+        let tension = words([1.0; 3], 400.0);
+        assert_eq!(tension, "at 1 bar along z, with a surface tension of 40 mN/m for all interfaces together,");
+    }
 }

@@ -49,7 +49,7 @@ pub(crate) fn complete(cleaned: &mut Cleaned, caps: Caps) -> Result<(), Problem>
     let label = |residue: u32| cleaned.structure.residue_label(residue as usize);
     let gaps = cleaned.gaps.iter().filter_map(|gap| match gap.place {
         GapPlace::Inner { after, before } => {
-            let count = gap.count.map_or("residues are".to_owned(), |count| match count {
+            let count = gap.count.map_or("a bond of the chain is".to_owned(), |count| match count {
                 1 => "1 residue is".to_owned(),
                 count => format!("{count} residues are"),
             });

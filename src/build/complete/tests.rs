@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use md_engine::vec3::Vec3;
+use md_engine::vec3::{Vec3, vec3};
 use proptest::prelude::*;
 
 use super::*;
-use crate::entry::{Entry, Options, Subject, clean, parse, read, standard_residue};
+use crate::entry::{Entry, EntryResidue, Options, SequencePosition, Subject, clean, parse, read, standard_residue};
 use crate::structure::{Structure, neighbours};
 
 /// Largest deviation of a rebuilt bond length from the crystal structure, nm. Bond lengths deviate from the values of
@@ -303,6 +303,22 @@ fn phosphates_before_chains_are_removed() {
         "{said:?}"
     );
     found.structure.check().unwrap();
+}
+
+#[test]
+fn phosphates_after_breaks_are_kept() {
+    let mut entry = parse(include_bytes!("../tests/dna.pdb"), None).unwrap();
+    let chain = &mut entry.chains[0];
+    let position = |residue: &EntryResidue| SequencePosition { name: residue.name.clone(), number: None };
+    chain.sequence = chain.residues.iter().map(position).collect();
+    for atom in chain.residues[..3].iter_mut().flat_map(|residue| &mut residue.atoms) {
+        atom.position += vec3(5.0, 0.0, 0.0);
+    }
+    let mut cleaned = clean(&entry, &Options::default()).unwrap();
+    let problem = complete(&mut cleaned, Caps::None).unwrap_err();
+    let expected = "a bond of the chain is missing between DA 423 of chain D and DT 424 of chain D";
+    assert!(problem.message.contains(expected), "{problem:?}");
+    assert!(cleaned.structure.atom_named(3, "P").is_some());
 }
 
 proptest! {

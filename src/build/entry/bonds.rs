@@ -109,7 +109,7 @@ fn within_residues(draft: &Draft<'_>, bonds: &mut Bonds) {
 }
 
 /// Returns the two atoms that form the bond between consecutive residues `a` and `b` of a chain.
-pub(super) fn chain_atoms(draft: &Draft<'_>, a: usize, b: usize) -> Option<[u32; 2]> {
+fn chain_atoms(draft: &Draft<'_>, a: usize, b: usize) -> Option<[u32; 2]> {
     let atoms = |&(end, start, _): &(&str, &str, f64)| Some([draft.atom(a, end)?, draft.atom(b, start)?]);
     CHAIN_BONDS.iter().find_map(atoms)
 }

@@ -1,6 +1,7 @@
 //! Choice of residues, alternative locations and names from an entry.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use md_engine::vec3::Vec3;
@@ -99,21 +100,28 @@ fn counted(count: usize, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Returns the alternative locations of a residue with their summed occupancies. The occupancies are in descending
-/// order, and locations with equal occupancies are sorted by letter.
+/// Returns the alternative locations of a residue with the mean occupancies of their heavy atoms. The occupancies are
+/// in descending order, and locations with equal occupancies are sorted by letter. Locations without heavy atoms come
+/// last, with the mean occupancies of their hydrogens.
 fn locations(atoms: &[EntryAtom]) -> Vec<(char, f64)> {
-    let mut sums: BTreeMap<char, f64> = BTreeMap::new();
+    let mut occupancies: BTreeMap<char, [Vec<f64>; 2]> = BTreeMap::new();
     for atom in atoms {
         if let Some(location) = atom.location {
-            *sums.entry(location).or_default() += atom.occupancy;
+            let [heavy, hydrogens] = occupancies.entry(location).or_default();
+            if atom.element == 1 { hydrogens.push(atom.occupancy) } else { heavy.push(atom.occupancy) }
         }
     }
-    let mut sums: Vec<(char, f64)> = sums.into_iter().collect();
-    sums.sort_by(|a, b| rounded(b.1).cmp(&rounded(a.1)).then(a.0.cmp(&b.0)));
-    sums
+    let mut means: Vec<(bool, char, f64)> = vec![];
+    for (location, [heavy, hydrogens]) in occupancies {
+        let is_light = heavy.is_empty();
+        let values = if is_light { hydrogens } else { heavy };
+        means.push((is_light, location, values.iter().sum::<f64>() / values.len() as f64));
+    }
+    means.sort_by_key(|&(is_light, location, mean)| (is_light, Reverse(rounded(mean)), location));
+    means.into_iter().map(|(_, location, mean)| (location, mean)).collect()
 }
 
-/// Returns an occupancy in units of 0.0001. Occupancies have two or three decimals, so sums that differ only by
+/// Returns an occupancy in units of 0.0001. Occupancies have two or three decimals, so mean values that differ only by
 /// rounding errors become equal.
 fn rounded(occupancy: f64) -> i64 {
     (occupancy * 1e4).round() as i64
@@ -139,7 +147,7 @@ impl Choice {
                 Subject::Location,
                 label(&taken.name, taken.number, taken.insertion_code, &entry.chains[chain].id),
                 format!("took {} of the residues {} at this site", taken.name, others.join(", ")),
-                "this residue has the highest summed occupancy; if occupancies are equal, the first letter is taken",
+                "this residue has the highest mean occupancy; if occupancies are equal, the first letter is taken",
             ));
         }
         let found = standard(&taken.name, &taken.atoms);
@@ -221,8 +229,8 @@ impl Choice {
         }
     }
 
-    /// Returns the atoms at the alternative location with the highest occupancy. A heavy atom without a position at
-    /// this location is taken from the location with the next highest occupancy.
+    /// Returns the atoms at the alternative location with the highest mean occupancy. A heavy atom without a position
+    /// at this location is taken from the location with the next highest occupancy.
     fn location(&mut self, atoms: Vec<EntryAtom>, place: &str) -> Vec<EntryAtom> {
         let order = locations(&atoms);
         let ranks: HashMap<char, usize> = order.iter().enumerate().map(|(rank, (letter, _))| (*letter, rank)).collect();
@@ -250,13 +258,13 @@ impl Choice {
             self.decisions.push(Decision::new(Subject::Location, place, what, why));
         }
         if let [(best, occupancy), others @ ..] = &order[..] {
-            let letters: Vec<String> = others.iter().map(|(letter, sum)| format!("{letter} ({sum:.2})")).collect();
+            let letters: Vec<String> = others.iter().map(|(letter, mean)| format!("{letter} ({mean:.2})")).collect();
             let more =
                 if filled > 0 { format!(", and {filled} missing atoms from other locations") } else { String::new() };
             let why = match letters.is_empty() {
                 true => "the residue has only this location".to_owned(),
                 false => format!(
-                    "this location has the summed occupancy {occupancy:.2}; other locations: {}",
+                    "this location has the mean occupancy {occupancy:.2}; other locations: {}",
                     letters.join(", ")
                 ),
             };

@@ -1,5 +1,7 @@
 //! Cleaning of an entry: the module makes a structure from an entry.
 
+use std::collections::HashSet;
+
 use md_engine::error::Problem;
 use md_engine::vec3::Vec3;
 
@@ -87,7 +89,7 @@ pub fn clean(entry: &Entry, options: &Options) -> Result<Cleaned, Problem> {
     let found = find_bonds(&draft, &mut decisions);
     let metal_sites = find_sites(&draft, &mut decisions);
     let gaps = find_gaps(&draft, &found.bonds);
-    let missing_atoms = missing_atoms(&draft);
+    let missing_atoms = missing_atoms(&draft, &found.bonds);
     let info = |index| {
         let source = draft.source(index);
         let kind = source.standard.map(|standard| standard.kind);
@@ -112,8 +114,12 @@ pub fn clean(entry: &Entry, options: &Options) -> Result<Cleaned, Problem> {
 }
 
 /// Returns the heavy atoms that standard residues lack. The first nucleotide of a chain needs no phosphate. The last
-/// amino acid of a chain has the atom OXT.
-fn missing_atoms(draft: &Draft<'_>) -> Vec<MissingAtoms> {
+/// amino acid of a chain has the atom OXT, unless its atom C is bonded to another residue, as in a cyclic peptide.
+fn missing_atoms(draft: &Draft<'_>, bonds: &[[u32; 2]]) -> Vec<MissingAtoms> {
+    let residue_of = draft.structure.residue_of_atoms();
+    let between = bonds.iter().filter(|bond| residue_of[bond[0] as usize] != residue_of[bond[1] as usize]);
+    let linked: HashSet<u32> = between.flatten().copied().collect();
+    let is_closed = |index: usize| draft.atom(index, "C").is_some_and(|atom| linked.contains(&atom));
     let polymers = draft.polymers();
     let firsts: Vec<usize> = polymers.iter().filter_map(|residues| residues.first().copied()).collect();
     let lasts: Vec<usize> = polymers.iter().filter_map(|residues| residues.last().copied()).collect();
@@ -124,7 +130,8 @@ fn missing_atoms(draft: &Draft<'_>) -> Vec<MissingAtoms> {
         let has = |name: &str| source.atoms.iter().any(|atom| atom.name == name);
         let has_no_phosphate = firsts.binary_search(&index).is_ok() && !has("P");
         let needs = |name: &&str| !has_no_phosphate || !matches!(*name, "P" | "OP1" | "OP2");
-        let needs_end = lasts.binary_search(&index).is_ok() && standard.has("OXT") && !has("OXT");
+        let is_last = lasts.binary_search(&index).is_ok() && !is_closed(index);
+        let needs_end = is_last && standard.has("OXT") && !has("OXT");
         let end = needs_end.then_some("OXT");
         let names = standard.heavy_atoms().filter(needs).filter(|name| !has(name)).chain(end);
         let names: Vec<String> = names.map(str::to_owned).collect();

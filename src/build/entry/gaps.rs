@@ -1,24 +1,25 @@
-//! Residues of the sequences that have no atoms.
+//! Residues of the sequences that have no atoms, and breaks of chains.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
 
 use super::align::{Observed, align};
-use super::bonds::{chain_atoms, is_chain_bond};
+use super::bonds::is_chain_bond;
 use super::choose::Picked;
 use super::decision::{Decision, Subject};
 use super::draft::Draft;
 use super::model::Entry;
 
-/// Residues that have no atoms.
+/// Residues that have no atoms, or a break between two residues of a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gap {
     /// index of the chain
     pub chain: u32,
-    /// position of the missing residues in the chain
+    /// position of the missing residues or of the break in the chain
     pub place: GapPlace,
-    /// number of missing residues; `None` if neither the sequence nor the residue numbers state it
+    /// number of missing residues; `None` if neither the sequence nor the residue numbers state this number
     pub count: Option<usize>,
-    /// names of the missing residues; empty if the file does not state the sequence of the chain
+    /// names of the missing residues; empty if the sequence of the chain does not state them
     pub names: Vec<String>,
 }
 
@@ -29,7 +30,7 @@ impl Gap {
     }
 }
 
-/// Position of missing residues, with the indices of the adjacent residues.
+/// Position of missing residues or of a break, with the indices of the adjacent residues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GapPlace {
     /// before the first residue with atoms
@@ -93,43 +94,62 @@ pub(super) fn place_residues(entry: &Entry, residues: &mut [Picked], decisions: 
     }
 }
 
-/// Returns the gaps: residues of the sequences that have no atoms. If the sequence of a chain is unknown, there is a
-/// gap between any two consecutive residues that are not bonded.
+/// Returns the gaps: residues of the sequences that have no atoms, and breaks of the chains. A break is between two
+/// consecutive residues that are not bonded, and between which the sequence has no missing residues.
 pub(super) fn find_gaps(draft: &Draft<'_>, bonds: &[[u32; 2]]) -> Vec<Gap> {
-    let bonded: HashSet<[u32; 2]> = bonds.iter().copied().collect();
+    let bonded = bonded_residues(draft, bonds);
     let mut gaps = vec![];
     for polymer in draft.polymers() {
         let Some(&any) = polymer.first() else { continue };
         let chain = draft.structure.residues[any].chain;
         let sequence = &draft.entry.chains[draft.source(any).chain].sequence;
-        let names = |range: std::ops::Range<usize>| -> Vec<String> {
-            sequence.get(range).unwrap_or_default().iter().map(|position| position.name.clone()).collect()
+        let missing = |place: GapPlace, range: Range<usize>| {
+            let positions = sequence.get(range).unwrap_or_default();
+            let names: Vec<String> = positions.iter().map(|position| position.name.clone()).collect();
+            (!names.is_empty()).then_some(Gap { chain, place, count: Some(names.len()), names })
         };
+        let inner = |after: usize, before: usize| GapPlace::Inner { after: after as u32, before: before as u32 };
         let placed: Vec<(usize, usize)> =
             polymer.iter().filter_map(|&index| Some((index, draft.source(index).position?))).collect();
-        let mut add = |place, names: Vec<String>| {
-            if !names.is_empty() {
-                gaps.push(Gap { chain, place, count: Some(names.len()), names });
+        // each inner gap, by the residue before the gap
+        let mut found: BTreeMap<usize, Gap> = BTreeMap::new();
+        let mut covered: HashSet<usize> = HashSet::new();
+        for pair in placed.windows(2) {
+            let ((after, start), (before, end)) = (pair[0], pair[1]);
+            if let Some(gap) = missing(inner(after, before), (start + 1).min(end)..end) {
+                covered.extend(after..before);
+                found.insert(after, gap);
             }
-        };
-        if let (Some(&(first, start)), Some(&(last, end))) = (placed.first(), placed.last()) {
-            add(GapPlace::Start { before: first as u32 }, names(0..start));
-            for pair in placed.windows(2) {
-                let place = GapPlace::Inner { after: pair[0].0 as u32, before: pair[1].0 as u32 };
-                add(place, names((pair[0].1 + 1).min(pair[1].1)..pair[1].1));
-            }
-            add(GapPlace::End { after: last as u32 }, names(end + 1..sequence.len()));
-            continue;
         }
         for pair in polymer.windows(2) {
-            let joined = chain_atoms(draft, pair[0], pair[1]).is_some_and(|bond| bonded.contains(&bond));
-            if !joined {
-                let numbers = [pair[0], pair[1]].map(|index| i64::from(draft.source(index).number));
-                let count = usize::try_from(numbers[1] - numbers[0] - 1).ok().filter(|&count| count > 0);
-                let place = GapPlace::Inner { after: pair[0] as u32, before: pair[1] as u32 };
-                gaps.push(Gap { chain, place, count, names: vec![] });
+            let (after, before) = (pair[0], pair[1]);
+            if covered.contains(&after) || bonded.contains(&[after as u32, before as u32]) {
+                continue;
             }
+            let [first, second] = [after, before].map(|index| i64::from(draft.source(index).number));
+            let count = usize::try_from(second - first - 1).ok().filter(|&count| count > 0 && placed.is_empty());
+            found.insert(after, Gap { chain, place: inner(after, before), count, names: vec![] });
         }
+        gaps.extend(placed.first().and_then(|&(first, start)| {
+            let place = GapPlace::Start { before: first as u32 };
+            missing(place, 0..start)
+        }));
+        gaps.extend(found.into_values());
+        gaps.extend(placed.last().and_then(|&(last, end)| {
+            let place = GapPlace::End { after: last as u32 };
+            missing(place, end + 1..sequence.len())
+        }));
     }
     gaps
+}
+
+/// Returns the pairs of residues between which there is a bond. The first residue of a pair has the lower index. The
+/// bond may join any two atoms, because residues such as the chromophore of GFP have a backbone with other atom names.
+fn bonded_residues(draft: &Draft<'_>, bonds: &[[u32; 2]]) -> HashSet<[u32; 2]> {
+    let residue_of = draft.structure.residue_of_atoms();
+    let pair = |bond: &[u32; 2]| {
+        let [a, b] = bond.map(|atom| residue_of[atom as usize]);
+        [a.min(b), a.max(b)]
+    };
+    bonds.iter().map(pair).collect()
 }

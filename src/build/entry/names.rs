@@ -5,7 +5,7 @@
 //! `toppar_water_ions.str`) and GROMACS 2023 (`share/top/*.ff`).
 
 use super::model::{EntryAtom, EntryResidue};
-use super::table::{StandardResidue, standard_name, standard_residue};
+use super::table::{ResidueKind, StandardResidue, standard_name, standard_residue};
 
 /// Standard names of amino acids, nucleotides and waters, each with its aliases.
 const RESIDUES: [(&str, &[&str]); 16] = [
@@ -62,12 +62,18 @@ const CAPS: [(&str, &str, &str); 8] = [
 const RNA_AND_DNA: [(&str, &str); 3] = [("A", "DA"), ("C", "DC"), ("G", "DG")];
 
 /// Returns the standard residue for a residue name or for a known alias of the name; `None` if the name is unknown. If
-/// the name can stand for a nucleotide of RNA or of DNA, the atoms of the residue decide.
+/// the name can stand for a nucleotide of RNA or of DNA, the atoms of the residue decide. An alias of a nucleotide does
+/// not apply if `atoms` is not empty and has no C1' of a sugar, because ligands such as adenine also have these names.
 pub(super) fn standard(name: &str, atoms: &[EntryAtom]) -> Option<&'static StandardResidue> {
     let added = || with_alias(&RESIDUES, name);
-    let found = if standard_residue(name).is_some() { name } else { standard_name(name).or_else(added)? };
-    let Some((_, dna)) = RNA_AND_DNA.iter().find(|(rna, _)| *rna == found) else { return standard_residue(found) };
     let has = |names: [&str; 2]| atoms.iter().any(|atom| names.contains(&atom.name.as_str()));
+    let is_alias = standard_residue(name).is_none();
+    let found = if is_alias { standard_name(name).or_else(added)? } else { name };
+    let is_nucleotide = standard_residue(found).is_some_and(|standard| standard.kind == ResidueKind::Nucleic);
+    if is_alias && is_nucleotide && !atoms.is_empty() && !has(["C1'", "C1*"]) {
+        return None;
+    }
+    let Some((_, dna)) = RNA_AND_DNA.iter().find(|(rna, _)| *rna == found) else { return standard_residue(found) };
     let is_dna = has(["C2'", "C2*"]) && !has(["O2'", "O2*"]);
     standard_residue(if is_dna { dna } else { found })
 }
@@ -151,8 +157,19 @@ mod tests {
     #[test]
     fn the_sugar_tells_dna_from_rna() {
         let of = |names: &[&str]| standard("ADE", &atoms(names)).map(|residue| residue.name.clone());
-        assert_eq!(of(&["C2'", "O2'"]).as_deref(), Some("A"));
-        assert_eq!(of(&["C2*", "C3*"]).as_deref(), Some("DA"));
+        assert_eq!(of(&["C1'", "C2'", "O2'"]).as_deref(), Some("A"));
+        assert_eq!(of(&["C1*", "C2*", "C3*"]).as_deref(), Some("DA"));
+    }
+
+    #[test]
+    fn bases_without_a_sugar_are_no_nucleotides() {
+        let base = atoms(&["N1", "C2", "N3", "C4", "C5", "C6"]);
+        for name in ["ADE", "GUA", "CYT", "THY", "URA"] {
+            assert!(standard(name, &base).is_none(), "{name}");
+            assert!(standard(name, &[]).is_some(), "{name}");
+        }
+        // the names of the standard apply to incomplete nucleotides, and aliases of amino acids need no sugar
+        assert!(standard("DT", &base).is_some() && standard("HSE", &base).is_some());
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! bonded residues, and finally templates of whole molecules. Several templates may match and assign different types.
 //! In this case, OpenMM refuses the structure, but md uses the template with the fewest patches. For example, thymidine
 //! in CHARMM36 results from thymine with one patch (deoxygenation), but also from uracil with two patches
-//! (deoxygenation and methylation).
+//! (deoxygenation and methylation). Ions of one element differ only in their charges, so that the names of the residue
+//! and of the template decide.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -32,7 +33,8 @@ pub(super) fn assign(structure: &Structure, neighbours: &[Vec<u32>], templates: 
     let mut unmatched: BTreeMap<usize, ResidueGraph<'_>> = BTreeMap::new();
     for residue in 0..residues {
         let graph = graph(residue);
-        match choose(&graph, templates.of_composition(&graph.composition()), &label(structure, residue))? {
+        let candidates = templates.of_composition(&graph.composition());
+        match choose(&graph, candidates, &structure.residues[residue].name, &label(structure, residue))? {
             Some((template, found)) => {
                 assignment.record(&graph, template, &found);
                 assignment.name(residue, template);
@@ -56,7 +58,8 @@ pub(super) fn assign(structure: &Structure, neighbours: &[Vec<u32>], templates: 
     for residue in waiting {
         let graph = &unmatched[&residue];
         let candidates = kept.get(&graph.composition()).into_iter().flatten();
-        if let Some((template, found)) = choose(graph, candidates, &label(structure, residue))? {
+        let name = &structure.residues[residue].name;
+        if let Some((template, found)) = choose(graph, candidates, name, &label(structure, residue))? {
             assignment.record(graph, template, &found);
             assignment.name(residue, template);
             unmatched.remove(&residue);
@@ -74,10 +77,12 @@ fn label(structure: &Structure, residue: usize) -> impl Fn() -> String + '_ {
 
 /// Returns the first template that matches. Molecules of topology files come before templates of force fields. If
 /// several templates match and assign different types or parameters, only the templates with the fewest patches are
-/// considered. The function fails if the templates with the fewest patches also assign different types or parameters.
+/// considered. If these templates also differ and the residue has only one atom, only templates with the name `name` of
+/// the residue are considered, if there are any. The function fails if the remaining templates still differ.
 fn choose<'t>(
     graph: &ResidueGraph<'_>,
     candidates: impl Iterator<Item = &'t Template>,
+    name: &str,
     label: &dyn Fn() -> String,
 ) -> std::result::Result<Option<(&'t Template, Vec<u32>)>, Problem> {
     let matches = candidates.filter_map(|template| Some((template, graph.matches(template)?)));
@@ -93,6 +98,11 @@ fn choose<'t>(
     if differing(&matches).is_some() {
         let fewest = matches.iter().map(|(template, _)| template.patches.len()).min();
         matches.retain(|(template, _)| Some(template.patches.len()) == fewest);
+    }
+    let is_named = |template: &Template| &*template.name == name;
+    if graph.atoms.len() == 1 && differing(&matches).is_some() && matches.iter().any(|(template, _)| is_named(template))
+    {
+        matches.retain(|(template, _)| is_named(template));
     }
     match differing(&matches) {
         None => Ok(matches.into_iter().next()),
@@ -133,7 +143,8 @@ fn molecules(
         let atoms = molecule.iter().flat_map(|&residue| structure.residue_atoms(residue)).map(|atom| atom as u32);
         let graph = ResidueGraph::new(structure, neighbours, atoms.collect());
         let candidates = templates.of_composition(&graph.composition());
-        if let Some((template, found)) = choose(&graph, candidates, &label(structure, start))? {
+        let name = &structure.residues[start].name;
+        if let Some((template, found)) = choose(&graph, candidates, name, &label(structure, start))? {
             assignment.record(&graph, template, &found);
             unmatched.retain(|residue, _| !molecule.contains(residue));
         }

@@ -446,7 +446,7 @@ fn templates_that_differ_and_match_are_refused() {
     let field = |name: &str, residues: &str| {
         let path = folder.join(name);
         let types =
-            "<Type name='a' class='A' element='Ne' mass='20'/><Type name='b' class='A' element='Ne' mass='20'/>";
+            "<Type name='a' class='A' element='Ne' mass='20'/><Type name='b' class='A' element='Ne' mass='21'/>";
         let force =
             "<NonbondedForce coulomb14scale='1' lj14scale='1'><Atom class='A' charge='0' sigma='0.3' epsilon='1'/>";
         let text = format!(
@@ -467,7 +467,10 @@ fn templates_that_differ_and_match_are_refused() {
     let equal = format!("<Residue name='N1'>{a}<Residue name='N2'>{a}");
     assert_eq!(field("equal", &equal), Ok(20.0));
     let higher = format!("<Residue name='N1'>{a}<Residue name='N1' override='1'>{b}");
-    assert_eq!(field("higher", &higher), Ok(20.0));
+    assert_eq!(field("higher", &higher), Ok(21.0));
+    // the name of the residue, NE, decides between templates of one atom
+    let named = format!("<Residue name='N1'>{a}<Residue name='NE'>{b}");
+    assert_eq!(field("named", &named), Ok(21.0));
     let twice = format!("<Residue name='N1'>{a}<Residue name='N1'>{b}");
     assert!(
         field("twice", &twice).expect_err("equal levels").contains("N1 is defined twice with the override level 0")

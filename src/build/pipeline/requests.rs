@@ -33,11 +33,10 @@ pub(super) fn variants(cleaned: &Cleaned, given: &[(ResidueName, String)]) -> Re
     for (index, info) in cleaned.residues.iter().enumerate() {
         if WITHOUT_VARIANT.contains(&info.given_name.as_str()) {
             let label = structure.residue_label(index);
-            let problem =
-                Problem::new(format!("the name {} of {label} states an unusual protonation", info.given_name));
-            return Err(problem
-                .help("md build has only the usual protonation of arginine and tyrosine; rename the residue to choose it")
-                .into());
+            let message = format!("the name {} of {label} states an unusual protonation", info.given_name);
+            let help =
+                "md build has only the usual protonation of arginine and tyrosine; rename the residue to choose it";
+            return Err(Problem::new(message).help(help).into());
         }
         let named =
             hydrogens::variant_of_name(&info.given_name).filter(|_| info.given_name != structure.residues[index].name);

@@ -103,10 +103,7 @@ impl Directory {
     /// created. Symbolic links are not renamed, because the target of a link may be another output file. If the target
     /// is renamed, the link leads to the new file that gets the name of the target.
     pub(in crate::run) fn rename_as_part(&self, names: &[String]) -> Result<()> {
-        let part = |n: u32, name: &str| {
-            let (stem, rest) = name.split_at(name[1..].find('.').map_or(name.len(), |dot| dot + 1));
-            self.file(&format!("{stem}.part{n}{rest}"))
-        };
+        let part = |n: u32, name: &str| self.file(&part_name(name, n));
         let is_free = |n: &u32| names.iter().all(|name| !part(*n, name).exists());
         let number = (1..).find(is_free).expect("at least one number is not used yet");
         for name in names.iter().filter(|name| !self.file(name).is_symlink()) {
@@ -127,6 +124,13 @@ impl Directory {
             .help("choose another output.directory, or use --force to rename the folder with the old output")
             .into())
     }
+}
+
+/// Returns the name of the file of an earlier part of a run, for example `energies.part1.csv`. Parts are numbered from
+/// 1.
+pub fn part_name(name: &str, number: u32) -> String {
+    let (stem, rest) = name.split_at(name[1..].find('.').map_or(name.len(), |dot| dot + 1));
+    format!("{stem}.part{number}{rest}")
 }
 
 #[cfg(test)]

@@ -71,6 +71,23 @@ fn links_join_residues() {
 }
 
 #[test]
+fn cyclic_peptides_need_no_oxt() {
+    let line = |name, at| Line { name, residue: "GLY", number: 2, at, ..Line::default() }.text();
+    let second = [
+        line("N", [3.8, 0.0, 0.0]),
+        line("CA", [2.5, -2.0, 0.0]),
+        line("C", [0.5, -1.2, 0.0]),
+        line("O", [0.0, -2.2, 0.0]),
+    ];
+    let peptide = format!("{}{}", amino_acid("GLY", 'A', 1, 0.0), second.concat());
+    let link = "LINK         C   GLY A   2                 N   GLY A   1     1555   1555  1.30\n";
+    let cyclic = cleaned(&format!("{link}{peptide}"));
+    assert!(cyclic.bond_names().contains(&"0:N 1:C".to_owned()), "{:?}", cyclic.bond_names());
+    assert_eq!(cyclic.missing_atoms, []);
+    assert_eq!(cleaned(&peptide).missing_atoms[0].names, ["OXT"]);
+}
+
+#[test]
 fn connections_give_the_bonds_of_ligands() {
     let line = |serial, name, x| {
         Line { is_hetero: true, serial, name, residue: "LIG", number: 9, at: [x, 9.0, 0.0], ..Line::default() }.text()

@@ -26,7 +26,7 @@ fn locations_with_the_highest_occupancy_are_taken() {
     assert_eq!(
         found.said(Subject::Location),
         ["SER 1 of chain A: took the alternative location B, and 1 missing atoms from other locations (this location \
-          has the summed occupancy 1.30; other locations: A (1.05))"]
+          has the mean occupancy 0.65; other locations: A (0.35))"]
     );
     // of locations with equal occupancies, the location with the first letter is chosen, regardless of the order in the
     // file
@@ -60,6 +60,25 @@ fn one_of_several_residues_at_a_site_is_taken() {
     let found = cleaned(&shared);
     assert_eq!((found.names(), found.atom_names()), (vec!["SER"], vec!["N", "CA"]));
     assert_eq!(cleaned(&shared.replace("0.70", "0.20")).names(), ["PRO"]);
+}
+
+#[test]
+fn more_atoms_do_not_outweigh_a_higher_occupancy() {
+    let lines = |residue, location, occupancy, names: &[&str]| -> String {
+        let line = |name: &&str| Line { name, residue, location, occupancy, ..Line::default() }.text();
+        names.iter().map(line).collect()
+    };
+    let arginine = ["N", "CA", "C", "O", "CB", "CG", "CD", "NE", "CZ", "NH1", "NH2"];
+    let serine = ["N", "CA", "C", "O", "CB", "OG"];
+    let site = [lines("ARG", 'A', 0.4, &arginine), lines("SER", 'B', 0.6, &serine)].concat();
+    let found = cleaned(&site);
+    assert_eq!((found.names(), found.left_out), (vec!["SER"], 11));
+    assert!(found.said(Subject::Location)[0].contains("this residue has the highest mean occupancy"));
+    // location A has more atoms of lower occupancy, and a hydrogen whose occupancy does not count
+    let parts = [lines("LYS", 'A', 0.4, &["CG", "CD", "CE"]), lines("LYS", 'B', 0.6, &["CG", "CD"])];
+    let hydrogen = lines("LYS", 'A', 1.0, &["HZ1"]);
+    let said = cleaned(&[parts.concat(), hydrogen].concat()).said(Subject::Location);
+    assert!(said[0].contains("took the alternative location B, and 1 missing atoms from other locations"), "{said:?}");
 }
 
 #[test]

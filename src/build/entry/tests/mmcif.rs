@@ -103,9 +103,11 @@ fn numbers_and_chains_are_those_of_the_authors() {
     let expected = ["ALA 100", "GLY 100A", "CYS 101", "ZN 301", "HOH 401"].map(|label| format!("{label} of chain H"));
     assert_eq!(labels, expected);
     assert_eq!(found.left_out, 1);
-    assert_eq!(found.gaps.len(), 1);
+    // GLY has no atom C and CYS has no atom N, so the chain is broken between them
+    assert_eq!(found.gaps.len(), 2);
     assert_eq!(found.gaps[0].place, GapPlace::Start { before: 0 });
     assert_eq!(found.gaps[0].names, ["MET"]);
+    assert_eq!((found.gaps[1].place, found.gaps[1].count), (GapPlace::Inner { after: 1, before: 2 }, None));
     let polymers: Vec<bool> = found.residues.iter().map(|residue| residue.is_polymer).collect();
     assert_eq!(polymers, [true, true, true, false, false]);
     assert!(found.bond_names().contains(&"0:C 1:N".to_owned()));
@@ -120,7 +122,7 @@ fn the_sequence_may_be_that_of_the_entity() {
         .replace("_pdbx_poly_seq_scheme.seq_id", "_entity_poly_seq.num")
         .replace("_pdbx_poly_seq_scheme", "_entity_poly_seq");
     let gaps = cleaned(&text).gaps;
-    assert_eq!((gaps.len(), gaps[0].names.join(" ")), (1, "MET".into()));
+    assert_eq!((gaps.len(), gaps[0].names.join(" ")), (2, "MET".into()));
 }
 
 #[test]
@@ -165,7 +167,7 @@ fn dimers_are_built_from_both_formats() {
     let (one, two) = (assembly(ENTRY, "2"), assembly(ENTRY, "1"));
     assert_eq!((one.structure.chains.len(), one.structure.residues.len()), (1, 5));
     assert_eq!((two.structure.bonds.len(), two.metal_sites.len()), (2 * one.structure.bonds.len(), 2));
-    assert_eq!(two.gaps.len(), 2);
+    assert_eq!(two.gaps.len(), 4);
 }
 
 #[test]

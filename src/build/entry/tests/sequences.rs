@@ -58,6 +58,19 @@ fn breaks_without_a_sequence_are_gaps_of_unknown_residues() {
 }
 
 #[test]
+fn consecutive_residues_without_a_bond_are_a_gap() {
+    let observed = chain_of(&[("ALA", 1, 0.0), ("SER", 2, 1.0), ("GLY", 3, 4.0), ("LYS", 6, 7.0)]);
+    let found = cleaned(&format!("{}{observed}", sequence("ALA SER GLY THR VAL LYS MET")));
+    let broken = Gap { chain: 0, place: GapPlace::Inner { after: 1, before: 2 }, count: None, names: vec![] };
+    let expected = [
+        broken,
+        gap(GapPlace::Inner { after: 2, before: 3 }, &["THR", "VAL"]),
+        gap(GapPlace::End { after: 3 }, &["MET"]),
+    ];
+    assert_eq!(found.gaps, expected);
+}
+
+#[test]
 fn mutations_are_said() {
     let observed = chain_of(&[("ALA", 1, 0.0), ("THR", 2, 1.0), ("GLY", 3, 2.0)]);
     let found = cleaned(&format!("{}{observed}", sequence("ALA SER GLY")));

@@ -74,7 +74,7 @@ pub(in crate::format) fn write(description: &Description, cell: Option<&Periodic
     }
     write_maps(topology, chamber, &mut text)?;
     text.integers("IPOL", [0]);
-    Ok(text.finish())
+    text.finish()
 }
 
 /// Returns the values of the `POINTERS` section. `shape` is the value of IFBOX.

@@ -3,33 +3,48 @@
 use std::collections::HashMap;
 use std::fmt::{Display, Write as _};
 
+use crate::error::Problem;
+use crate::format::prmtop::sections::Parsed;
 use crate::system::{Atom, Topology};
 
 /// Atomic number of hydrogen.
 const HYDROGEN: u8 = 1;
 
 /// Text of the sections of a topology file.
-pub(super) struct Text(String);
+pub(super) struct Text {
+    text: String,
+    /// section with an integer that is wider than its column
+    too_wide: Option<String>,
+}
 
 impl Text {
     pub(super) fn new() -> Self {
-        Text("%VERSION  VERSION_STAMP = V0001.000  DATE = 01/01/00  00:00:00\n".to_owned())
+        let text = "%VERSION  VERSION_STAMP = V0001.000  DATE = 01/01/00  00:00:00\n".to_owned();
+        Text { text, too_wide: None }
     }
 
-    pub(super) fn finish(self) -> String {
-        self.0
+    /// Returns the text. Fails if an integer is wider than its column, which would move all later columns of its line.
+    pub(super) fn finish(self) -> Parsed<String> {
+        match self.too_wide {
+            None => Ok(self.text),
+            Some(name) => {
+                let message = format!("a number of {name} is too long for its column in an AMBER topology");
+                Err(Problem::new(message)
+                    .help("the system has too many atoms for this format: write a GROMACS topology"))
+            }
+        }
     }
 
     fn begin(&mut self, name: &str, format: &str) {
         // writing to a String cannot fail
-        let _ = write!(self.0, "%FLAG {name:<74}\n%FORMAT({format})\n");
+        let _ = write!(self.text, "%FLAG {name:<74}\n%FORMAT({format})\n");
     }
 
     /// Writes a section with one line of text.
     pub(super) fn line(&mut self, name: &str, format: &str, line: &str) {
         self.begin(name, format);
-        self.0.extend(line.chars().filter(|c| c.is_ascii() && !c.is_control()).take(80));
-        self.0.push('\n');
+        self.text.extend(line.chars().filter(|c| c.is_ascii() && !c.is_control()).take(80));
+        self.text.push('\n');
     }
 
     pub(super) fn integers(&mut self, name: &str, values: impl IntoIterator<Item = usize>) {
@@ -45,9 +60,15 @@ impl Text {
         values: impl IntoIterator<Item = V>,
     ) {
         self.begin(name, &format!("{count}I{width}"));
+        let mut is_too_wide = false;
         self.columns(count, values, |value, text| {
+            let start = text.len();
             let _ = write!(text, "{value:width$}");
+            is_too_wide |= text.len() - start > width;
         });
+        if is_too_wide {
+            self.too_wide = Some(name.to_owned());
+        }
     }
 
     /// Writes numbers with nine digits.
@@ -77,19 +98,24 @@ impl Text {
     }
 
     /// Appends values in lines of `count` values. If there are no values, an empty line is written.
-    fn columns<V>(&mut self, count: usize, values: impl IntoIterator<Item = V>, append: impl Fn(V, &mut String)) {
+    fn columns<V>(
+        &mut self,
+        count: usize,
+        values: impl IntoIterator<Item = V>,
+        mut append: impl FnMut(V, &mut String),
+    ) {
         let mut filled = 0;
         let mut is_empty = true;
         for value in values {
-            append(value, &mut self.0);
+            append(value, &mut self.text);
             (filled, is_empty) = (filled + 1, false);
             if filled == count {
-                self.0.push('\n');
+                self.text.push('\n');
                 filled = 0;
             }
         }
         if filled > 0 || is_empty {
-            self.0.push('\n');
+            self.text.push('\n');
         }
     }
 }
@@ -209,6 +235,17 @@ mod tests {
             let mut text = "x".to_owned();
             push_exponential(value, 16, 8, &mut text);
             assert_eq!(text, format!("x{expected}"));
+        }
+    }
+
+    #[test]
+    fn integers_wider_than_their_columns_are_refused() {
+        // a negative pointer of atom 3,333,335 has nine characters
+        for (pointer, fits) in [(-9_999_999, true), (-10_000_002, false)] {
+            let mut text = Text::new();
+            text.integers_as("DIHEDRALS_INC_HYDROGEN", 10, 8, [3, 6, pointer]);
+            text.integers("IPOL", [0]);
+            assert_eq!(text.finish().is_ok(), fits);
         }
     }
 }
