@@ -424,6 +424,24 @@ fn continuing_allows_output_and_length_but_no_other_physics() {
     }
 }
 
+/// The key `output` of a stage may change in a continued run, but not a stage with this name. Large seeds differ by
+/// less than the rounding error of a floating-point number.
+#[test]
+fn a_stage_named_output_and_a_large_seed_are_compared() {
+    let text = |timestep: &str, output: &str, seed: &str| {
+        format!(
+            "{SYSTEM}[run]\nseed = {seed}\n[[stage]]\nname = \"output\"\nkind = \"dynamics\"\nsteps = 10\n\
+             timestep = \"{timestep}\"\noutput = {{ energies = {{ every = \"{output}\" }} }}\n"
+        )
+    };
+    let old = plan(&text("2 fs", "0.1 ps", "8000000000000000"));
+    assert_eq!(physics_diff(&old, &plan(&text("2 fs", "0.2 ps", "8000000000000000"))), Vec::<String>::new());
+    let found = physics_diff(&old, &plan(&text("1 fs", "0.1 ps", "8000000000000001")));
+    for part in ["stage.output.timestep", "run.seed"] {
+        assert!(found.iter().any(|line| line.contains(part)), "{part}: {found:?}");
+    }
+}
+
 #[test]
 fn options_in_code_have_the_defaults_of_the_input_file() {
     assert_eq!(plan(SYSTEM).forces, ForceOptions::default());

@@ -83,7 +83,8 @@ fn of_quantity(run: &RunFolder, quantity: &Quantity) -> Option<Plot> {
             layers.push(Layer::line(*label, &times, &values));
         }
     }
-    for (number, _, dynamics) in &stages {
+    // a replica of a replica exchange has the targets of other states, too
+    for (number, _, dynamics) in stages.iter().filter(|_| run.exchange.is_none()) {
         let mut times = record.of_stage(*number).map(|row| row[EnergyRecord::TIME]);
         let ends = times.next().and_then(|first| Some([first, times.last()?]));
         if let Some((target, ends)) = (quantity.target)(dynamics).zip(ends) {

@@ -7,6 +7,7 @@ use super::SUMMARY;
 use crate::config::{Config, GivenSetting, given, read_text};
 use crate::error::{Error, Problem, Result};
 use crate::observe::energies::{EnergyRecord, read_energies};
+use crate::observe::exchange::{self, EXCHANGE};
 use crate::observe::lock::host_name;
 use crate::observe::restraints::{RestraintRow, read_restraints};
 use crate::observe::status::{RunState, Status};
@@ -36,8 +37,19 @@ pub struct RunFolder {
     pub energies: Option<EnergyRecord>,
     /// rows of the table of collective restraints; empty if the run has no table of collective restraints
     pub restraints: Vec<RestraintRow>,
+    /// exchange of states with other replicas; `None` unless the run is a replica that has tried to exchange its state
+    pub exchange: Option<ReplicaExchange>,
     /// error messages for files that exist but cannot be read
     pub unreadable: Vec<String>,
+}
+
+/// Replica exchange in which a run takes part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReplicaExchange {
+    /// number of replicas and of states
+    pub replicas: usize,
+    /// steps between exchange attempts
+    pub every: u64,
 }
 
 /// Whether a run is in progress, or how it ended.
@@ -81,6 +93,7 @@ impl RunFolder {
             summary: None,
             energies: None,
             restraints: vec![],
+            exchange: None,
             unreadable: vec![],
         };
         run.status = run.file("status.json", Status::read).unwrap_or_default();
@@ -90,7 +103,21 @@ impl RunFolder {
         run.summary = summary.filter(|found| found.run_id == run.status.run_id);
         run.energies = run.file(ENERGIES, read_energies);
         run.restraints = run.file(RESTRAINTS, read_restraints).unwrap_or_default();
+        run.exchange = run.exchange();
         Ok(run)
+    }
+
+    /// Reads the exchange table beside the folder of a replica.
+    fn exchange(&mut self) -> Option<ReplicaExchange> {
+        let path = self.path.canonicalize().ok()?;
+        let is_replica = path.file_name()?.to_str()?.starts_with("replica-");
+        let table = path.with_file_name(EXCHANGE);
+        if !is_replica || !table.is_file() {
+            return None;
+        }
+        let found = exchange::read(&table).map_err(|error| self.unreadable.push(error.to_string()));
+        let (replicas, attempts) = found.ok()?;
+        Some(ReplicaExchange { replicas, every: attempts.first()?.step })
     }
 
     /// Reads the file `name` if it exists. If the file cannot be read, adds the error message to [`Self::unreadable`].

@@ -48,10 +48,14 @@ pub fn methods(run: &RunFolder) -> Methods {
     constraints(run, &mut methods);
     electrostatics(run, &mut methods);
     lennard_jones(run, &mut methods);
-    if let Some(exchange) = &run.plan.exchange {
+    if let Some(exchange) = &run.exchange {
         let cited = methods.cite(&[of::SUGITA_1999, of::OKABE_2001]);
-        let every = Dimension::Time.spell(exchange.every as f64 * last_timestep(run));
-        methods.say(&format!("Neighbouring replicas attempted to exchange their states every {every} {cited}."));
+        let every = Dimension::Time.spell(rounded(exchange.every as f64 * last_timestep(run)));
+        methods.say(&format!(
+            "Neighbours of {} replicas attempted to exchange their states every {every} {cited}. Conditions that differ \
+             between the states are given for the state in which this replica began.",
+            exchange.replicas
+        ));
     }
     if run.plan.forces.scaled_solute.is_some() {
         let cited = methods.cite(&[of::WANG_2011]);

@@ -23,7 +23,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 pub use citations::Citation;
-pub use folder::{Condition, RunFolder};
+pub use folder::{Condition, ReplicaExchange, RunFolder};
 pub use methods::{Methods, methods};
 pub use production::{ColumnAverage, Production};
 pub use verdicts::{Judgement, Verdict, verdicts};

@@ -26,6 +26,13 @@ fn slots_and_stops_change_nothing() {
     let whole = status(&case, "whole");
     let pairs = whole.exchange.unwrap().pairs;
     assert_eq!(pairs.iter().map(|pair| pair.tried).collect::<Vec<_>>(), [5; 3]);
+    // the page of a replica does not judge its means, which are over several states
+    let run = md::report::RunFolder::read(&case.path("whole/replica-2")).unwrap();
+    assert_eq!(run.exchange, Some(md::report::ReplicaExchange { replicas: 4, every: 20 }));
+    let verdicts = md::report::verdicts(&run, md::report::Production::of(&run).as_ref());
+    let found: Vec<&str> = verdicts.iter().map(|verdict| verdict.found.as_str()).collect();
+    assert!(found.contains(&"not judged: the replica moves between the states of 4 replicas"), "{found:?}");
+    assert!(!verdicts.iter().any(|verdict| verdict.aspect == "Temperature"), "{found:?}");
     // the run is done in parts whose last steps are before, at and after an exchange attempt
     for steps in ["10", "20", "55", "60", "100"] {
         case.ends_with(0, &["--output-dir", "parts", "--steps", steps]);

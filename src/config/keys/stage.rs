@@ -94,7 +94,7 @@ pub(super) static STAGE: &[Key] = &[
             |table| {
                 let kind =
                     table.table("thermostat").and_then(|thermostat| thermostat.meaning("kind", &words::THERMOSTATS));
-                let restrained = table.word("position_restraints").is_none() || table.is_set("frozen");
+                let restrained = !table.tables("position_restraints").is_empty() || table.is_set("frozen");
                 if restrained || kind.is_some_and(|kind| kind.facts().refreshes) {
                     quoted("none")
                 } else {

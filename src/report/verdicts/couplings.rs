@@ -4,7 +4,7 @@ use super::Verdict;
 use crate::ensemble::barostat::{BarostatKind, PressureCoupling};
 use crate::ensemble::thermostat::ThermostatKind;
 use crate::observe::summary::PartTemperature;
-use crate::report::folder::RunFolder;
+use crate::report::folder::{ReplicaExchange, RunFolder};
 use crate::report::number::with_error;
 use crate::report::production::{ColumnAverage, Production};
 use crate::units::BAR;
@@ -23,8 +23,17 @@ const SAMPLES: f64 = 10.0;
 const COUPLING_TIMES: f64 = 10.0;
 
 pub(super) fn verdicts(run: &RunFolder, production: &Production<'_>) -> Vec<Verdict> {
-    let mut found = temperatures(run, production);
-    found.extend(pressures(production));
+    let mut found = match run.exchange {
+        None => [temperatures(run, production), pressures(production)].concat(),
+        Some(ReplicaExchange { replicas, .. }) => {
+            let found = format!("not judged: the replica moves between the states of {replicas} replicas");
+            vec![Verdict::information(
+                "Temperature and pressure",
+                found,
+                "Sort frames and rows by state with md demux.",
+            )]
+        }
+    };
     found.extend(weak_coupling(production));
     found.extend(parts(run, production));
     found

@@ -37,13 +37,14 @@ impl<F: ForceField> Host<F> {
         let virial = self.evaluation.virial.diagonal() - internal_virial;
         let measured = directional_pressure((before + after) * 0.5, virial, cell.volume());
         let factors = box_scaling.factors(measured, &cell)?;
+        check_minimum_image(&cell.stretched(factors.lengths), self.cutoff)?;
         let changes = factors.lengths.map(f64::ln);
         self.coupling.barostat_work +=
             factors.kinetic_work(after, cross) + ScaleFactors::half_potential_work(changes, virial);
         self.coupling.pending_scaling = changes;
         self.scale_centers(factors);
         self.kinetic_after += factors.kinetic_change(after);
-        self.cell.map_or(Ok(()), |cell| check_minimum_image(&cell, self.cutoff))
+        Ok(())
     }
 
     /// Adds the part of the barostat's work that depends on the forces after the scaling. The function is called before
