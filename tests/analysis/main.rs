@@ -190,7 +190,7 @@ fn unwrapped(message: &str) -> String {
 /// Tests a structure file in place of a topology. The file states names but no bonds, so the residues of a chain are
 /// found by distances; the peptide of five residues must have the same dihedral angles as with its topology.
 #[test]
-fn a_structure_serves_for_dihedrals_and_lacks_bonds_for_ends() {
+fn a_structure_serves_for_dihedrals_and_lacks_bonds_for_molecules() {
     let folder = tempfile::tempdir().unwrap();
     let here = &folder.path().join("chain");
     chain(here);
@@ -221,7 +221,24 @@ fn a_structure_serves_for_dihedrals_and_lacks_bonds_for_ends() {
         ],
     );
     assert!(one.unwrap().contains("no selected residue has phi, psi or omega"));
-    let (code, message) = md(here, &["analyze", "end-to-end", "chain.trr", "--topology", "chain.gro"]).unwrap_err();
-    let message = unwrapped(&message);
-    assert!(code == 2 && message.contains("the bonds of the selected atoms are unknown"), "{code} {message}");
+    let analyze = |words: &[&str]| {
+        md(
+            here,
+            &[&["analyze"], words, &["chain.trr", "--topology", "chain.gro", "--output", "x.h5", "--force"]].concat(),
+        )
+    };
+    let of_molecules: [&[&str]; 4] = [
+        &["end-to-end"],
+        &["msd", "--select", "all"],
+        &["contacts", "--select", "all"],
+        &["hbonds", "--select", "all"],
+    ];
+    for words in of_molecules {
+        let (code, message) = analyze(words).unwrap_err();
+        let message = unwrapped(&message);
+        let is_said = message.contains("the bonds of the selected atoms are unknown");
+        assert!(code == 2 && is_said, "{words:?}: {code} {message}");
+    }
+    analyze(&["msd", "--select", "all", "--atoms"]).unwrap();
+    analyze(&["contacts", "--select", "all", "--separation", "0"]).unwrap();
 }

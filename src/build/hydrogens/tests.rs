@@ -163,6 +163,10 @@ fn variants_follow_ph_bonds_and_wishes() {
     assert_eq!([at("ASP", 7.0), at("ASP", 3.0), at("GLU", 4.0), at("GLU", 5.0)], ["ASP", "ASH", "GLH", "GLU"]);
     assert_eq!([at("HIS", 6.0), at("LYS", 7.0), at("LYS", 11.0), at("CYS", 7.0)], ["HIP", "LYS", "LYN", "CYS"]);
     assert_eq!([at("HSD", 1.0), at("GLH", 7.0)], ["HID", "GLH"]);
+    // names of CHARMM and GROMACS, for which the residue gets its standard name before
+    let named = ["GLUP", "ASPH", "LSN", "HISH", "HISB", "CYM", "GLU"].map(variant_of_name);
+    let variants = ["GLH", "ASH", "LYN", "HIP", "HIE", "CYX"].map(Some);
+    assert_eq!(named, [&variants[..], &[None]].concat()[..]);
     assert_eq!(variant("CYS", 7.0, &[[0, 1]], &[]).unwrap().unwrap(), "CYX");
     assert_eq!(variant("ALA", 7.0, &[], &[]).unwrap(), None);
     assert_eq!(variant("ASP", 7.0, &[], &[(0, "ASH".into())]).unwrap().unwrap(), "ASH");
