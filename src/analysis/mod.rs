@@ -40,7 +40,7 @@ pub use equilibration::{Equilibrated, inefficiency};
 pub use findings::{Array, Axis, Findings, Layer, Number, Plot, TIME, Values};
 pub use frames::Frames;
 pub use output::{Origin, base64, files, inline_svg, svg_rules, to_json, write};
-pub use pass::{FrameObserver, FrameRange, Observable, Passed, pass};
+pub use pass::{FrameObserver, FrameRange, Observable, Passed, is_within, pass};
 pub use reference::Reference;
 pub use statistics::Summary;
 pub use system::{AnalysedSystem, Group, Images, first_frame};

@@ -102,7 +102,7 @@ fn rounding(time: f64) -> f64 {
 }
 
 /// Whether a time is in a range that includes both ends (ps), within the rounding of single precision.
-pub(super) fn is_within(time: f64, [from, to]: [f64; 2]) -> bool {
+pub fn is_within(time: f64, [from, to]: [f64; 2]) -> bool {
     time >= from - rounding(from) && time <= to + rounding(to)
 }
 

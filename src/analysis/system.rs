@@ -104,9 +104,11 @@ impl<'a> AnalysedSystem<'a> {
         end
     }
 
-    /// Divides selected atoms by molecule.
-    pub fn parts(&self, atoms: &[u32]) -> Parts {
-        Parts::new(&self.molecules, atoms)
+    /// Divides atoms by molecule. Fails if their molecules are unknown, see [`Self::require_molecules`].
+    pub fn by_molecule(&self, atoms: &[u32], otherwise: &str) -> Result<Vec<Vec<u32>>> {
+        self.require_molecules(atoms, otherwise)?;
+        let of_part = |part: &[u32]| part.iter().map(|&place| atoms[place as usize]).collect();
+        Ok(Parts::new(&self.molecules, atoms).iter().map(of_part).collect())
     }
 
     /// Fails if the molecules of the given atoms are unknown. They are unknown if there are no bonds, or if one of the
@@ -299,7 +301,7 @@ mod tests {
     #[test]
     fn molecules_with_atoms_apart_are_one_part_each() {
         let topology = residues(vec![[0, 2], [1, 3]]);
-        let parts = AnalysedSystem::new(&topology, Images::Gathered).parts(&[0, 1, 2, 3]);
-        assert_eq!(parts.iter().collect::<Vec<_>>(), [[0, 2], [1, 3]]);
+        let found = AnalysedSystem::new(&topology, Images::Gathered).by_molecule(&[0, 1, 2, 3], "").unwrap();
+        assert_eq!(found, [[0, 2], [1, 3]]);
     }
 }

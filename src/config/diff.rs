@@ -71,8 +71,7 @@ fn compare(path: &str, old: &Value, new: &Value, found: &mut Vec<String>) {
 
 /// Whether a path is that of the key `output` of a stage. A stage may itself have the name `output`.
 fn is_output_of_stage(path: &str) -> bool {
-    let parts = path.strip_prefix("stage.").and_then(|rest| rest.split_once('.'));
-    parts.is_some_and(|(_, key)| key.rsplit('.').next() == Some("output"))
+    path.strip_prefix("stage.").and_then(|rest| rest.split_once('.')).is_some_and(|(_, key)| key == "output")
 }
 
 /// Returns the name of a stage, or its number counted from 1.

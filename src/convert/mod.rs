@@ -17,6 +17,7 @@ pub use operations::{Align, Center, Operation, Unwrap, Whole};
 pub use target::Target;
 pub use topology::write_topology;
 
+use crate::analysis::is_within;
 use crate::error::{Problem, Result};
 use crate::format::{Coordinates, Label, read_models};
 use crate::observe::trajectory::{Chain, Format, FrameSource, StoredFrame, refuse_compressed};
@@ -35,13 +36,9 @@ pub struct Frames {
     pub stride: usize,
 }
 
-/// Relative tolerance for comparisons of times, twice the rounding error of `f32`.
-const TIME_ROUNDING: f64 = f32::EPSILON as f64;
-
 impl Frames {
     fn is_in_time(&self, time: f64) -> bool {
-        let rounding = TIME_ROUNDING * time.abs();
-        self.begin.is_none_or(|begin| time >= begin - rounding) && self.end.is_none_or(|end| time <= end + rounding)
+        is_within(time, [self.begin.unwrap_or(f64::NEG_INFINITY), self.end.unwrap_or(f64::INFINITY)])
     }
 }
 

@@ -7,7 +7,7 @@
 //! attempts, the outcomes of these attempts are read from the file.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -204,7 +204,22 @@ impl Sequence {
 
 /// Reads the exchange table. Returns the number of replicas and the rows.
 pub fn read(path: &Path) -> Result<(usize, Vec<ExchangeRow>)> {
-    let text = file::text(path).map_err(|error| Error::io(path, error))?;
+    parse(path, &file::text(path).map_err(|error| Error::io(path, error))?)
+}
+
+/// Reads the first row of the exchange table, which may have millions of rows. Returns the number of replicas and the
+/// row, if the row is complete.
+pub fn read_first(path: &Path) -> Result<(usize, Option<ExchangeRow>)> {
+    let (header_and_row, mut text) = (2, String::new());
+    let mut table = BufReader::new(file::open(path).map_err(|error| Error::io(path, error))?);
+    for _ in 0..header_and_row {
+        table.read_line(&mut text).map_err(|error| Error::io(path, error))?;
+    }
+    let (replicas, rows) = parse(path, &text)?;
+    Ok((replicas, rows.into_iter().next()))
+}
+
+fn parse(path: &Path, text: &str) -> Result<(usize, Vec<ExchangeRow>)> {
     let complete = text.rfind('\n').map_or("", |end| &text[..=end]);
     let columns = complete.lines().next().unwrap_or_default().split(',');
     let replicas = columns.filter(|column| column.starts_with("state of ")).count();

@@ -103,21 +103,21 @@ impl RunFolder {
         run.summary = summary.filter(|found| found.run_id == run.status.run_id);
         run.energies = run.file(ENERGIES, read_energies);
         run.restraints = run.file(RESTRAINTS, read_restraints).unwrap_or_default();
-        run.exchange = run.exchange();
+        run.exchange = run.read_exchange();
         Ok(run)
     }
 
-    /// Reads the exchange table beside the folder of a replica.
-    fn exchange(&mut self) -> Option<ReplicaExchange> {
+    /// Reads the first row of the exchange table beside the folder of a replica.
+    fn read_exchange(&mut self) -> Option<ReplicaExchange> {
         let path = self.path.canonicalize().ok()?;
         let is_replica = path.file_name()?.to_str()?.starts_with("replica-");
         let table = path.with_file_name(EXCHANGE);
         if !is_replica || !table.is_file() {
             return None;
         }
-        let found = exchange::read(&table).map_err(|error| self.unreadable.push(error.to_string()));
-        let (replicas, attempts) = found.ok()?;
-        Some(ReplicaExchange { replicas, every: attempts.first()?.step })
+        let found = exchange::read_first(&table).map_err(|error| self.unreadable.push(error.to_string()));
+        let (replicas, first) = found.ok()?;
+        Some(ReplicaExchange { replicas, every: first?.step })
     }
 
     /// Reads the file `name` if it exists. If the file cannot be read, adds the error message to [`Self::unreadable`].

@@ -185,10 +185,12 @@ fn pressures(barostat: &Barostat) -> String {
         let tension = Dimension::SurfaceTension.spell(barostat.surface_tension);
         return format!("{z} along z, with a surface tension of {tension} for all interfaces together,");
     }
-    match () {
-        () if x == y && y == z => z,
-        () if x == y => format!("{x} along x and y and {z} along z"),
-        () => format!("{x} along x, {y} along y and {z} along z"),
+    if x == y && y == z {
+        z
+    } else if x == y {
+        format!("{x} along x and y and {z} along z")
+    } else {
+        format!("{x} along x, {y} along y and {z} along z")
     }
 }
 

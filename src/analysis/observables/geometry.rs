@@ -61,17 +61,15 @@ impl Options for AnglesOptions {
 impl Options for EndToEndOptions {
     fn observable(&self, input: &mut Input<'_>) -> Result<Box<dyn FrameObserver>> {
         let group = input.system.group(&self.select)?;
-        input.system.require_molecules(&group.atoms, "")?;
-        let parts = input.system.parts(&group.atoms);
-        let ends = parts.iter().filter(|part| part.len() > 1).map(|part| {
+        let molecules = input.system.by_molecule(&group.atoms, "")?;
+        let ends = molecules.iter().filter(|atoms| atoms.len() > 1).map(|atoms| {
             let point = |atom: u32| Point {
                 group: input.system.group_of(&format!("atom {atom}"), vec![atom]),
                 weights: vec![1.0],
             };
             // the distance between the ends of a whole molecule is not a minimum-image distance, because a chain may be
             // longer than half of the cell
-            let ends = [part[0], part[part.len() - 1]].map(|place| point(group.atoms[place as usize]));
-            Value { points: ends.into(), minimum_image: false }
+            Value { points: vec![point(atoms[0]), point(atoms[atoms.len() - 1])], minimum_image: false }
         });
         let values: Vec<Value> = ends.collect();
         if values.is_empty() {

@@ -83,17 +83,17 @@ struct Particle {
 
 /// Returns the atoms of a group that have mass or, if `by_molecule` is set, the molecules of the group.
 fn particles(system: &AnalysedSystem<'_>, group: &Group, by_molecule: bool) -> Result<Vec<Particle>> {
-    let massive = group.atoms.iter().copied().zip(system.masses(group)).filter(|(_, mass)| *mass > 0.0);
-    let massive: Vec<(u32, f64)> = massive.collect();
-    let particle = |atoms: Vec<(u32, f64)>| Particle { mass: atoms.iter().map(|(_, mass)| mass).sum(), atoms };
-    let mut particles: Vec<Particle> = if by_molecule {
-        let atoms: Vec<u32> = massive.iter().map(|(atom, _)| *atom).collect();
-        system.require_molecules(&atoms, ", or leave out --molecules")?;
-        let of_part = |part: &[u32]| particle(part.iter().map(|&place| massive[place as usize]).collect());
-        system.parts(&atoms).iter().map(of_part).collect()
-    } else {
-        massive.into_iter().map(|atom| particle(vec![atom])).collect()
+    let mass = |atom: u32| system.topology().atoms[atom as usize].mass;
+    let massive: Vec<u32> = group.atoms.iter().copied().filter(|&atom| mass(atom) > 0.0).collect();
+    let particles = match by_molecule {
+        true => system.by_molecule(&massive, ", or leave out --molecules")?,
+        false => massive.into_iter().map(|atom| vec![atom]).collect(),
     };
+    let particle = |atoms: Vec<u32>| {
+        let atoms: Vec<(u32, f64)> = atoms.into_iter().map(|atom| (atom, mass(atom))).collect();
+        Particle { mass: atoms.iter().map(|(_, mass)| mass).sum(), atoms }
+    };
+    let mut particles: Vec<Particle> = particles.into_iter().map(particle).collect();
     if particles.is_empty() {
         return Err(Problem::new("the selected atoms have no mass").help("select atoms with mass").into());
     }

@@ -100,7 +100,7 @@ fn groups(draft: &mut Draft<'_>, key: &'static str, kind: ThermostatKind, known:
         }
     }
     let schedules = annealing(draft, &temperatures)?;
-    let is_negative = times.iter().all(|time| *time < 0.0);
+    let is_redrawn = kind == ThermostatKind::VRescale && times.contains(&0.0);
     let groups = names.iter().zip(times).zip(schedules).filter(|((_, time), _)| *time > 0.0);
     let groups: Vec<Group> = groups
         .map(|((name, time), temperature)| {
@@ -115,7 +115,7 @@ fn groups(draft: &mut Draft<'_>, key: &'static str, kind: ThermostatKind, known:
     if groups.is_empty() {
         let text = if names.is_empty() { "no group is coupled: tc-grps is empty" } else { "no group is coupled" };
         draft.carried_as("stage.thermostat", &[key, "tc-grps", "tau-t", "ref-t"], text);
-        if kind == ThermostatKind::VRescale && !names.is_empty() && !is_negative {
+        if is_redrawn {
             draft.differs(
                 "tau-t",
                 "a coupling time of 0 renews the kinetic energy at each coupling; md couples no group",
