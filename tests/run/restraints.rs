@@ -227,3 +227,36 @@ fn values_forces_and_energy_are_those_of_the_pull_code() {
         assert!((push - force).abs() <= 2e-5 * force.abs(), "{text}: {push}");
     }
 }
+
+#[test]
+fn a_run_that_goes_on_refuses_other_reference_positions() {
+    let case = Case::new("peptide-vacuum", &stage(""));
+    case.ends_with(0, &["--steps", "40", "--output-dir", "moved"]);
+    let moved = std::fs::read(case.path("moved/final.rst7")).unwrap();
+    let system = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/peptide-vacuum");
+    let text = md::format::read(&system.join("peptide-vacuum.rst7.xz")).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    let [reference, start] = ["reference.rst7", "start.rst7"].map(|name| case.path(name));
+    let put = |path: &Path, contents: &[u8]| std::fs::write(path, contents).unwrap();
+    put(&reference, text.as_bytes());
+    put(&start, text.as_bytes());
+    let rest = stage(
+        "position_restraints = { select = \"backbone\", reference = \"reference.rst7\" }\n\
+         restraints = { kind = \"rmsd\", groups = [\"heavy\"], at = \"0.02 nm\", force_constant = \"20000 kJ/mol/nm^2\", reference = \"reference.rst7\" }\n\
+         frozen = \"within 0.3 nm of index 0\"",
+    );
+    case.write_input(&system.join("peptide-vacuum.prmtop.xz"), &start, &rest);
+    case.ends_with(0, &["--steps", "10"]);
+    put(&reference, &moved);
+    let messages = case.ends_with(2, &["--steps", "20"]);
+    for what in ["position_restraints 1 of stage \"a\"", "restraints 1 of stage \"a\""] {
+        assert!(messages.contains(&format!("{what}: reference positions")), "{what}: {messages}");
+    }
+    // the reference and the atoms within a distance come from the file with the coordinates at the start
+    put(&reference, text.as_bytes());
+    put(&start, text.replacen("-0.4872643", "-9.4872643", 1).as_bytes());
+    let messages = case.ends_with(2, &["--steps", "20"]);
+    assert!(messages.contains("\"within 0.3 nm of index 0\": 8 -> 1"), "{messages}");
+    put(&start, text.as_bytes());
+    case.ends_with(0, &["--steps", "20"]);
+}

@@ -123,7 +123,9 @@ pub(super) fn find_gaps(draft: &Draft<'_>, bonds: &[[u32; 2]]) -> Vec<Gap> {
         }
         for pair in polymer.windows(2) {
             let (after, before) = (pair[0], pair[1]);
-            if covered.contains(&after) || bonded.contains(&[after as u32, before as u32]) {
+            // OXT ends a protein, also where the file has neither TER nor another chain after it
+            let ends = || draft.atom(after, "OXT").is_some();
+            if covered.contains(&after) || bonded.contains(&[after as u32, before as u32]) || ends() {
                 continue;
             }
             let [first, second] = [after, before].map(|index| i64::from(draft.source(index).number));

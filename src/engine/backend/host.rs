@@ -241,7 +241,8 @@ impl<F: ForceField> Host<F> {
         let virial = self.leapfrog(step, refreshment);
         let mut constraint_virial = self.moved(virial)?.scaled(1.0 / step.timestep.powi(2));
         if step.virial {
-            constraint_virial += self.surplus_of_impulse()?.scaled(-1.0);
+            let surplus = self.surplus_of_impulse();
+            constraint_virial += self.delayed(surplus, Mat3::ZERO)?.scaled(-1.0);
             self.field.sum(constraint_virial.0.as_flattened_mut());
         }
         self.atoms.sites.place(&self.team, &mut self.positions);
@@ -426,8 +427,13 @@ impl<F: ForceField> Backend for Host<F> {
     }
 
     fn try_volume(&mut self, trial: &VolumeTrial, workload: Workload, lists: &ListSchedule) -> Result<()> {
+        let cell = self.cell;
         let done = volume_move::try_volume(self, trial, workload, lists);
         self.trial.clear();
+        if done.is_err() {
+            // the positions before the step, which an error message describes, belong to this cell
+            self.cell = cell;
+        }
         done
     }
 

@@ -195,6 +195,11 @@ impl Superposed {
         Superposed { members, references: references.iter().map(|r| *r - center).collect() }
     }
 
+    /// Returns the reference position of each atom relative to the center of all reference positions, nm.
+    pub fn references(&self) -> &[Vec3] {
+        &self.references
+    }
+
     /// Returns the root-mean-square deviation, the rows of the rotation Rᵀ that rotates references onto atoms, and the
     /// center of the atoms.
     fn find(&self, at: Configuration<'_>) -> (f64, [Vec3; 3], Vec3) {

@@ -1,6 +1,8 @@
 //! Fingerprint of a system: one hash for each list of atoms, bonded terms or parameters. If the system of a continued
 //! run has changed, the error message can therefore name the list that changed.
 
+use crate::restraint::{Restraints, Variable};
+use crate::run::plan::Stage;
 use crate::system::{
     Atom, BondedTerm, Cmap, CmapGrid, Constraint, ForceSettings, Name, Pair14, Residue, Settle, System, VirtualSite,
     bonded_terms,
@@ -83,14 +85,41 @@ impl Fingerprint {
             setting("pair lists", settings, |s| s.list),
         ]);
         readings.push(part("12-6-4 interactions", "C4", &nonbonded.c4, |&value| value));
-        Fingerprint(readings.into_par_iter().map(|reading| reading()).collect())
+        let mut parts: Vec<Part> = readings.into_par_iter().map(|reading| reading()).collect();
+        parts.extend(topology.fixed_selections.iter().map(|fixed| {
+            Part::new(&format!("\"{}\"", fixed.text), "selected atoms", fixed.atoms.len(), fixed.atoms.iter())
+        }));
+        Fingerprint(parts)
+    }
+
+    /// Hashes the system, and the reference positions of the restraints of each stage. A continued run reads reference
+    /// positions from files again.
+    pub fn of_run(system: &System, stages: &[Stage], restraints: &[Restraints]) -> Self {
+        let Fingerprint(mut parts) = Fingerprint::new(system);
+        let aspect = "reference positions, or the positions at the start,";
+        for (stage, restraints) in stages.iter().zip(restraints) {
+            let named = |kind: &str, index: usize| format!("{kind} {} of stage \"{}\"", index + 1, stage.name);
+            for (index, one) in restraints.positions.iter().enumerate() {
+                let placed = one.held.iter().map(|held| (held, one.cell, one.center));
+                parts.push(Part::new(&named("position_restraints", index), aspect, one.held.len(), placed));
+            }
+            for (index, one) in restraints.collective.iter().enumerate() {
+                if let Variable::Rmsd(superposed) = &one.variable {
+                    let references = superposed.references();
+                    parts.push(Part::new(&named("restraints", index), aspect, references.len(), references.iter()));
+                }
+            }
+        }
+        Fingerprint(parts)
     }
 
     /// Returns the differences between this fingerprint and `now`, one line for each list or property that has changed.
+    /// Lists that only one of the two fingerprints has, for example of a stage that was added, are no difference.
     pub fn differences(&self, now: &Fingerprint) -> Vec<String> {
         let mut found: Vec<String> = vec![];
-        for (old, new) in self.0.iter().zip(&now.0) {
+        for old in &self.0 {
             let Part { list, aspect, length, .. } = old;
+            let Some(new) = now.0.iter().find(|new| (&new.list, &new.aspect) == (list, aspect)) else { continue };
             if length != &new.length {
                 found.push(format!("{list}: {length} -> {}", new.length));
             } else if old != new {

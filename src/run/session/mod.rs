@@ -90,7 +90,7 @@ pub fn run(
     // a plan that cannot run is refused before the output folder is created
     refuse(job.plan, &job.system)?;
     let restraints = restraints(job.plan, &job.system, &job.start)?;
-    let fingerprint = engine.pool.install(|| Fingerprint::new(&job.system));
+    let fingerprint = engine.pool.install(|| Fingerprint::of_run(&job.system, &job.plan.stages, &restraints));
     let directory = Directory::open(job.plan, job.force)?;
     let RunStart { run_id, checkpoint, warning } = find_start(&job, &directory, &fingerprint)?;
     let mut outputs = Outputs::new(job.plan, std::mem::take(&mut job.reporters), &job.system)?;

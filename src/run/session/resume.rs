@@ -91,7 +91,7 @@ fn refuse_changes(job: &Job<'_>, system: &Fingerprint, checkpoint: &Checkpoint) 
     }
     changes.extend(changed_selections(&checkpoint.plan.output, &job.plan.output));
     refuse("the run in this directory was begun with other settings", changes)?;
-    let what = "the topology or its parameters have changed since the run in this directory began";
+    let what = "the topology, its parameters or reference positions have changed since the run in this directory began";
     Ok(refuse(what, checkpoint.system.differences(system))?)
 }
 

@@ -58,6 +58,15 @@ fn breaks_without_a_sequence_are_gaps_of_unknown_residues() {
 }
 
 #[test]
+fn a_protein_ends_at_oxt() {
+    let last = Line { name: "OXT", residue: "SER", number: 2, at: [7.3, 0.9, 0.0], ..Line::default() }.text();
+    let [first, second] = [[("ALA", 1, 0.0), ("SER", 2, 1.0)], [("ALA", 1, 9.0), ("SER", 2, 10.0)]];
+    let found = cleaned(&[chain_of(&first), last, chain_of(&second)].concat());
+    assert_eq!(found.gaps, []);
+    assert!(!found.bond_names().contains(&"1:C 2:N".to_owned()));
+}
+
+#[test]
 fn consecutive_residues_without_a_bond_are_a_gap() {
     let observed = chain_of(&[("ALA", 1, 0.0), ("SER", 2, 1.0), ("GLY", 3, 4.0), ("LYS", 6, 7.0)]);
     let found = cleaned(&format!("{}{observed}", sequence("ALA SER GLY THR VAL LYS MET")));

@@ -33,15 +33,23 @@ impl<F: ForceField> Host<F> {
     pub(super) fn moved(&mut self, virial: Result<Mat3>) -> Result<Mat3> {
         let [before, after, _] = self.kinetic_energies();
         let moved = virial.and_then(|virial| self.check_motion(before + after).map(|()| virial));
-        match moved {
+        if moved.is_err() && self.field.home().is_some() {
+            memory::copy(&self.old, &mut self.positions);
+            self.velocities.fill(Vec3::ZERO);
+            self.step_results.fill(StepResult::NONE);
+        }
+        self.delayed(moved, Mat3::ZERO)
+    }
+
+    /// Returns `result`. If the atoms are distributed over several processes, an error is reported at the next check in
+    /// which all processes take part, and this function returns `instead`.
+    pub(super) fn delayed<T>(&mut self, result: Result<T>, instead: T) -> Result<T> {
+        match result {
             Err(failure) if self.field.home().is_some() => {
                 self.failure.get_or_insert(failure);
-                memory::copy(&self.old, &mut self.positions);
-                self.velocities.fill(Vec3::ZERO);
-                self.step_results.fill(StepResult::NONE);
-                Ok(Mat3::ZERO)
+                Ok(instead)
             }
-            moved => moved,
+            result => result,
         }
     }
 
