@@ -9,6 +9,7 @@ use super::draft::Draft;
 use super::links::Places;
 use super::metals::is_metal;
 use super::model::LinkKind;
+use super::near::Grid;
 
 /// Bonds along a chain: atom name in a residue, atom name in the next residue, and largest distance (nm) at which the
 /// two atoms count as bonded. The limits are 1.5 times the usual lengths of a peptide bond (0.1341 nm) and of an O3'–P
@@ -66,6 +67,7 @@ pub(super) fn find_bonds(draft: &Draft<'_>, decisions: &mut Vec<Decision>) -> Fo
     let mut bonds = Bonds::default();
     within_residues(draft, &mut bonds);
     along_chains(draft, &mut bonds, decisions);
+    between_ends(draft, &mut bonds, decisions);
     let places = Places::new(draft);
     let disulfides = find_disulfides(draft, &places, decisions);
     for [a, b] in &disulfides {
@@ -149,6 +151,42 @@ fn along_chains(draft: &Draft<'_>, bonds: &mut Bonds, decisions: &mut Vec<Decisi
                 decisions.push(Decision::new(Subject::Bonds, place, "no bond along the chain", why));
             }
         }
+    }
+}
+
+/// Adds the bonds between the last residue of a polymer and the first residue of a polymer. The two residues belong to
+/// the same polymer if the peptide is cyclic, and to different polymers if a TER record stands within a chain. A
+/// polymer that ends with OXT has no such bond.
+fn between_ends(draft: &Draft<'_>, bonds: &mut Bonds, decisions: &mut Vec<Decision>) {
+    let polymers = draft.polymers();
+    let starts = |&(_, start, _): &(&str, &'static str, f64)| {
+        let atoms = polymers.iter().filter_map(move |polymer| Some((draft.atom(polymer[0], start)?, polymer[0])));
+        atoms.collect::<HashMap<u32, usize>>()
+    };
+    for bond @ (end, _, longest) in CHAIN_BONDS {
+        let starts = starts(&bond);
+        let grid = Grid::new(&draft.positions, starts.keys().copied(), longest);
+        for &last in polymers.iter().filter_map(|polymer| polymer.last()) {
+            let Some(atom) = draft.atom(last, end).filter(|_| draft.atom(last, "OXT").is_none()) else { continue };
+            let follows = |&&(_, start): &&(f64, u32)| starts[&start] != last && is_next(draft, last, starts[&start]);
+            if let Some(&(distance, start)) = grid.around(atom).iter().find(follows) {
+                bonds.add(atom, start);
+                let ends = [last, starts[&start]].map(|residue| draft.structure.residue_label(residue));
+                let why = format!("an end and a beginning of chains are {distance:.3} nm apart");
+                decisions.push(Decision::new(Subject::Bonds, ends.join(" and "), "made a bond", why));
+            }
+        }
+    }
+}
+
+/// Whether the first residue of a polymer may follow the last residue of a polymer: the sequences have no residues
+/// after the last or before the first residue, or the two residues are consecutive in a sequence.
+fn is_next(draft: &Draft<'_>, last: usize, first: usize) -> bool {
+    let [end, start] = [last, first].map(|index| draft.source(index).position);
+    let length = draft.entry.chains[draft.source(last).chain].sequence.len();
+    match (end, start) {
+        (Some(end), Some(start)) => end + 1 == start || (end + 1 == length && start == 0),
+        _ => true,
     }
 }
 

@@ -74,7 +74,17 @@ impl Rotor<'_> {
     fn best(&self, surroundings: &Surroundings) -> Vec<Vec3> {
         let excluded = Excluded { parent: self.parent, neighbours: self.neighbours };
         let around = surroundings.around(self.position, &excluded);
-        let energy = |places: &Vec<Vec3>| places.iter().map(|&place| around.energy(place)).sum::<f64>();
+        // consecutive candidates of a water share the position of the first hydrogen
+        let mut known: Option<(Vec3, f64)> = None;
+        let mut energy = |places: &Vec<Vec3>| {
+            let Some((&first, others)) = places.split_first() else { return 0.0 };
+            let of_first = match known {
+                Some((place, energy)) if place == first => energy,
+                _ => around.energy(first),
+            };
+            known = Some((first, of_first));
+            of_first + others.iter().map(|&place| around.energy(place)).sum::<f64>()
+        };
         let candidates = self.candidates(surroundings).into_iter().map(|places| (energy(&places), places));
         let best = candidates.min_by(|a, b| a.0.total_cmp(&b.0));
         best.map(|(_, places)| places).unwrap_or_default()

@@ -71,6 +71,15 @@ fn links_join_residues() {
 }
 
 #[test]
+fn a_ter_record_within_a_chain_breaks_no_bond() {
+    let [first, second, apart] = [1.0, 2.0, 9.0].map(|slot| amino_acid("ALA", 'A', slot as i32, slot));
+    let found = cleaned(&format!("{first}TER\n{second}"));
+    assert!(found.bond_names().contains(&"0:C 1:N".to_owned()), "{:?}", found.bond_names());
+    assert_eq!(found.missing_atoms.len(), 1);
+    assert_eq!(cleaned(&format!("{first}TER\n{apart}")).missing_atoms.len(), 2);
+}
+
+#[test]
 fn cyclic_peptides_need_no_oxt() {
     let line = |name, at| Line { name, residue: "GLY", number: 2, at, ..Line::default() }.text();
     let second = [
@@ -84,7 +93,13 @@ fn cyclic_peptides_need_no_oxt() {
     let cyclic = cleaned(&format!("{link}{peptide}"));
     assert!(cyclic.bond_names().contains(&"0:N 1:C".to_owned()), "{:?}", cyclic.bond_names());
     assert_eq!(cyclic.missing_atoms, []);
-    assert_eq!(cleaned(&peptide).missing_atoms[0].names, ["OXT"]);
+    // the distance is enough, unless the file has an end with OXT
+    let by_distance = cleaned(&peptide);
+    assert_eq!((by_distance.bond_names(), by_distance.missing_atoms.len()), (cyclic.bond_names(), 0));
+    assert!(by_distance.said(Subject::Bonds)[0].contains("0.130 nm apart"), "{:?}", by_distance.said(Subject::Bonds));
+    let open = cleaned(&format!("{peptide}{}", line("OXT", [0.0, -0.5, 1.0])));
+    assert!(!open.bond_names().contains(&"0:N 1:C".to_owned()));
+    assert_eq!(cleaned(&peptide.replace("-1.200", "-3.200")).missing_atoms[0].names, ["OXT"]);
 }
 
 #[test]
