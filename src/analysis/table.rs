@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::pass::{Passed, is_within};
 use crate::error::{Problem, Result};
-use crate::observe::energies::{EnergyRecord, read_energies};
+use crate::observe::energies::{EnergyRecord, read_energy_parts};
 
 /// Smallest number of rows from which averages are computed.
 const LEAST_ROWS: usize = 10;
@@ -27,7 +27,7 @@ impl Default for RowRange {
 /// Rows of an energy table, at equal intervals of time.
 #[derive(Clone, Debug)]
 pub struct EnergyTable {
-    /// path of the table
+    /// path of the table, or of its last part
     pub path: PathBuf,
     /// interval between rows, ps
     pub interval: f64,
@@ -35,18 +35,19 @@ pub struct EnergyTable {
 }
 
 impl EnergyTable {
-    /// Reads the complete rows in a range. Fails if there are too few rows, or if the intervals between rows differ, as
+    /// Reads the complete rows in a range from the parts of a table, in the order of time. Fails if there are too few rows, or if the intervals between rows differ, as
     /// in the table of several stages.
-    pub fn open(path: &Path, RowRange { times, stage }: RowRange) -> Result<Self> {
-        let mut record = read_energies(path)?;
+    pub fn open(parts: &[PathBuf], RowRange { times, stage }: RowRange) -> Result<Self> {
+        let mut record = read_energy_parts(parts)?;
         let is_of_stage = |row: &Vec<f64>| stage.is_none_or(|stage| row[EnergyRecord::STAGE] == f64::from(stage));
         record.rows.retain(|row| is_within(row[EnergyRecord::TIME], times) && is_of_stage(row));
-        Self::of(path, record)
+        Self::of(parts, record)
     }
 
-    /// Creates the table from rows that were read from `path`. Fails under the same conditions as
+    /// Creates the table from rows that were read from `parts`. Fails under the same conditions as
     /// [`EnergyTable::open`].
-    pub fn of(path: &Path, record: EnergyRecord) -> Result<Self> {
+    pub fn of(parts: &[PathBuf], record: EnergyRecord) -> Result<Self> {
+        let path = parts.last().map_or(Path::new(""), PathBuf::as_path);
         let count = record.rows.len();
         if count < LEAST_ROWS {
             let problem = Problem::new(format!("there are only {count} complete rows to analyse")).in_file(path);
@@ -105,7 +106,7 @@ mod tests {
     fn rows_of_one_stage_are_read() {
         let stages = (0..20).map(|row| (2, f64::from(row)));
         let two_stages = table(stages.chain((0..=20).map(|row| (3, 19.0 + 0.1 * f64::from(row)))));
-        let open = |range| EnergyTable::open(two_stages.path(), range);
+        let open = |range| EnergyTable::open(&[two_stages.path().to_owned()], range);
         let error = open(RowRange::default()).unwrap_err().to_string();
         assert!(error.contains("equal intervals"), "{error}");
         let first = open(RowRange { stage: Some(2), ..RowRange::default() }).unwrap();

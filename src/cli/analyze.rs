@@ -24,7 +24,7 @@ use crate::error::{Error, Problem, Result};
 use crate::format::Names;
 use crate::observe::progress::three_digits;
 use crate::observe::trajectory::{Chain, FrameSource};
-use crate::run::Engine;
+use crate::run::{ENERGIES, Engine, parts};
 use crate::units::Dimension;
 
 /// Compute observables of trajectories
@@ -47,8 +47,9 @@ struct Request {
 #[derive(Debug, Default, Args)]
 struct Common {
     /// Trajectories (H5MD, XTC, DCD, TRR, AMBER NetCDF or PDB) in the order of time, and the energy table (CSV) for
-    /// observables that use it. The default energy table is energies.csv beside the first trajectory. If a run is still
-    /// writing these files, only complete frames and rows are read
+    /// observables that use it, or its parts in the order of time. The default energy table is energies.csv with its
+    /// earlier parts, beside the first trajectory. If a run is still writing these files, only complete frames and rows
+    /// are read
     #[arg(value_name = "TRAJECTORY")]
     files: Vec<PathBuf>,
     /// Topology, if the trajectory contains none (all formats except H5MD). A topology file (CHARMM psf without
@@ -200,19 +201,17 @@ impl Analyze {
         Ok(analyze)
     }
 
-    /// Fails if a trajectory or energy table that an observable needs is missing, if several energy tables are given,
-    /// or if no observable uses the energy table.
+    /// Fails if a trajectory or energy table that an observable needs is missing, or if no observable uses the energy
+    /// table.
     fn check_files(&self) -> std::result::Result<(), clap::Error> {
         let of_frames = self.requests.iter().any(|request| matches!(request.choice, Choice::OfFrames(_)));
         let of_table = self.requests.iter().any(|request| matches!(request.choice, Choice::OfTable(_)));
-        let tables = self.common.tables().count();
+        let has_tables = self.common.tables().next().is_some();
         let (kind, message) = if of_frames && self.common.trajectories().next().is_none() {
             (ErrorKind::MissingRequiredArgument, "no trajectory is given")
         } else if self.common.files.is_empty() {
             (ErrorKind::MissingRequiredArgument, "no energy table is given")
-        } else if tables > 1 {
-            (ErrorKind::TooManyValues, "several energy tables are given; analyse one after the other")
-        } else if tables > 0 && !of_table {
+        } else if has_tables && !of_table {
             (ErrorKind::ArgumentConflict, "an energy table is given, and no observable of the command uses it")
         } else {
             return Ok(());
@@ -295,16 +294,17 @@ impl Analyze {
         if !self.requests.iter().any(|request| matches!(request.choice, Choice::OfTable(_))) {
             return Ok(None);
         }
-        let path = match self.common.tables().next() {
-            Some(path) => path.to_owned(),
-            None => self.common.files[0].with_file_name("energies.csv"),
-        };
-        if !path.exists() {
-            let problem = Problem::new("there is no energy table").in_file(&path);
+        let given: Vec<PathBuf> = self.common.tables().map(Path::to_owned).collect();
+        let default = self.common.files[0].with_file_name(ENERGIES);
+        let beside = || parts(default.parent().unwrap_or(Path::new("")), ENERGIES);
+        let paths = if given.is_empty() { beside() } else { given };
+        if let Some(path) = paths.iter().find(|path| !path.exists()).or(Some(&default).filter(|_| paths.is_empty())) {
+            let problem = Problem::new("there is no energy table").in_file(path);
             return Err(problem.help("name the energy table of the run, for example out/energies.csv").into());
         }
-        let table = EnergyTable::open(&path, self.common.rows())?;
-        self.common.print(&format!("table        {}, {} rows\n", shown(&path), table.passed().times.len()))?;
+        let table = EnergyTable::open(&paths, self.common.rows())?;
+        let names: Vec<String> = paths.iter().map(|path| shown(path).to_string()).collect();
+        self.common.print(&format!("table        {}, {} rows\n", names.join(" "), table.passed().times.len()))?;
         Ok(Some(table))
     }
 

@@ -1,8 +1,9 @@
 //! The energy table `energies.csv`: one row of numbers per recorded step ([`super::table`]).
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use super::table::join;
 use crate::backend::Energies;
 use crate::cell::PeriodicCell;
 use crate::ensemble::barostat::surface_tension;
@@ -185,6 +186,23 @@ impl EnergyRecord {
     pub fn of_stage(&self, number: u32) -> impl Iterator<Item = &Vec<f64>> {
         self.rows.iter().filter(move |row| row[Self::STAGE] == f64::from(number))
     }
+}
+
+/// Reads the parts of the energy table of a run, in the order of time. Returns an error if the parts have different
+/// columns.
+pub fn read_energy_parts(parts: &[PathBuf]) -> Result<EnergyRecord> {
+    let mut columns = None;
+    let read = |path: &Path| {
+        let record = read_energies(path)?;
+        if *columns.get_or_insert_with(|| record.columns.clone()) != record.columns {
+            let problem = Problem::new("the columns differ from those of the energy tables before it").in_file(path);
+            return Err(problem.help("give only tables with equal columns").into());
+        }
+        Ok(record.rows)
+    };
+    let place = |row: &Vec<f64>| [row[EnergyRecord::STAGE], row[EnergyRecord::STEP]];
+    let rows = join(parts, read, place)?;
+    Ok(EnergyRecord { columns: columns.unwrap_or_default(), rows })
 }
 
 /// Reads an energy table. An incomplete last line, which a run may still be writing, is left out.

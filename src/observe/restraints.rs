@@ -1,8 +1,9 @@
 //! The table `restraints.csv`: one row of numbers per recorded step and collective restraint ([`super::table`]).
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use super::table::join;
 use crate::error::{Error, Problem, Result};
 use crate::format::file;
 use crate::restraint::RestraintSample;
@@ -33,8 +34,13 @@ pub struct RestraintRow {
     pub sample: RestraintSample,
 }
 
-/// Reads the complete rows of a table of restraints that a run has written or is writing.
-pub fn read_restraints(path: &Path) -> Result<Vec<RestraintRow>> {
+/// Reads the complete rows of a table of restraints that a run has written or is writing. `parts` are the parts of the
+/// table in the order of time.
+pub fn read_restraints(parts: &[PathBuf]) -> Result<Vec<RestraintRow>> {
+    join(parts, read_part, |row| [f64::from(row.stage), row.time])
+}
+
+fn read_part(path: &Path) -> Result<Vec<RestraintRow>> {
     let text = file::text(path).map_err(|error| Error::io(path, error))?;
     let mut lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n')).map(str::trim_end);
     if lines.next() != Some(HEADER.trim_end()) {
@@ -85,9 +91,9 @@ mod tests {
         // an incomplete last row, which the run is still writing, is left out
         std::fs::write(file.path(), text.clone() + "30,0.06,3,1,0.5").unwrap();
         let row = RestraintRow { time: 0.04, stage: 3, restraint: 1, sample };
-        assert_eq!(read_restraints(file.path()).unwrap(), [row, RestraintRow { restraint: 2, ..row }]);
+        assert_eq!(read_restraints(&[file.path().to_owned()]).unwrap(), [row, RestraintRow { restraint: 2, ..row }]);
         std::fs::write(file.path(), text + "30,0.06,3,1,0.5\n").unwrap();
-        let error = read_restraints(file.path()).unwrap_err().to_string();
+        let error = read_restraints(&[file.path().to_owned()]).unwrap_err().to_string();
         assert!(error.contains("expected nine numbers"), "{error}");
     }
 }

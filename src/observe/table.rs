@@ -16,6 +16,29 @@ use super::replace::open_file;
 use crate::error::{Error, Problem, Result};
 use crate::format::file;
 
+/// Reads the parts of a table in the order of time, and joins their rows. `place` returns the place of a row in time.
+/// If a part begins before the end of an earlier part, its rows replace the rows of the earlier part. Returns an error
+/// if a part begins before an earlier part.
+pub(super) fn join<T>(
+    parts: &[PathBuf],
+    mut read: impl FnMut(&Path) -> Result<Vec<T>>,
+    place: impl Fn(&T) -> [f64; 2],
+) -> Result<Vec<T>> {
+    let mut rows: Vec<T> = vec![];
+    for path in parts {
+        let part = read(path)?;
+        if let Some((first, begin)) = part.first().zip(rows.first()) {
+            if place(first) <= place(begin) {
+                let problem = Problem::new("the table begins before the table that is named before it").in_file(path);
+                return Err(problem.help("name the parts of one run in the order of time").into());
+            }
+            rows.retain(|row| place(row) < place(first));
+        }
+        rows.extend(part);
+    }
+    Ok(rows)
+}
+
 /// Writer of a CSV table. The rows of a step are written in one system call, so that a reader never sees only some of
 /// the rows of a step.
 #[derive(Debug)]

@@ -4,15 +4,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::SUMMARY;
+use super::structure::quoted;
 use crate::config::{Config, GivenSetting, given, read_text};
 use crate::error::{Error, Problem, Result};
-use crate::observe::energies::{EnergyRecord, read_energies};
+use crate::observe::energies::{EnergyRecord, read_energy_parts};
 use crate::observe::exchange::{self, EXCHANGE};
 use crate::observe::lock::host_name;
 use crate::observe::restraints::{RestraintRow, read_restraints};
 use crate::observe::status::{RunState, Status};
 use crate::observe::summary::Summary;
-use crate::run::{ENERGIES, Plan, RESTRAINTS};
+use crate::run::{ENERGIES, Plan, RESTRAINTS, parts};
 
 /// Name of the file with all settings of a run, including defaults.
 const EFFECTIVE: &str = "effective.toml";
@@ -101,8 +102,8 @@ impl RunFolder {
         // run is ignored
         let summary = run.file(SUMMARY, Summary::read);
         run.summary = summary.filter(|found| found.run_id == run.status.run_id);
-        run.energies = run.file(ENERGIES, read_energies);
-        run.restraints = run.file(RESTRAINTS, read_restraints).unwrap_or_default();
+        run.energies = run.parts(ENERGIES, read_energy_parts);
+        run.restraints = run.parts(RESTRAINTS, read_restraints).unwrap_or_default();
         run.exchange = run.read_exchange();
         Ok(run)
     }
@@ -127,6 +128,22 @@ impl RunFolder {
             return None;
         }
         read(&path).map_err(|error| self.unreadable.push(error.to_string())).ok()
+    }
+
+    /// Reads the parts of the file `name`, if any exist. If a file cannot be read, adds the error message to
+    /// [`Self::unreadable`].
+    fn parts<T>(&mut self, name: &str, read: impl FnOnce(&[PathBuf]) -> Result<T>) -> Option<T> {
+        let paths = parts(&self.path, name);
+        if paths.is_empty() {
+            return None;
+        }
+        read(&paths).map_err(|error| self.unreadable.push(error.to_string())).ok()
+    }
+
+    /// Returns the paths of the parts of the file `name`, as words of a command line.
+    pub(super) fn words(&self, name: &str) -> String {
+        let words = parts(&self.path, name).into_iter().map(|path| quoted(&path.display().to_string()));
+        words.collect::<Vec<_>>().join(" ")
     }
 
     /// Returns whether the run is in progress, or how it ended.

@@ -4,7 +4,7 @@
 use super::folder::RunFolder;
 use crate::analysis::{EnergyTable, Equilibrated};
 use crate::observe::energies::EnergyRecord;
-use crate::run::{Dynamics, ENERGIES, Plan};
+use crate::run::{Dynamics, ENERGIES, Plan, parts};
 
 /// Production stage of a run, and the averages over the rows of this stage in the energy table.
 #[derive(Clone, Debug)]
@@ -48,7 +48,7 @@ impl<'a> Production<'a> {
         let rows: Vec<Vec<f64>> = record.of_stage(number).cloned().collect();
         let times = rows.iter().map(|row| row[EnergyRecord::TIME]).collect();
         let of_stage = EnergyRecord { columns: record.columns.clone(), rows };
-        let table = EnergyTable::of(&run.path.join(ENERGIES), of_stage);
+        let table = EnergyTable::of(&parts(&run.path, ENERGIES), of_stage);
         let reason = table.as_ref().err().map(ToString::to_string);
         let averages = table.map_or(vec![], |table| averages(&table));
         let is_last = place + 1 == stages.len();

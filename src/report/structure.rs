@@ -11,7 +11,7 @@ use crate::analysis::{AnalysedSystem, FrameObserver, FrameRange, Images, Passed,
 use crate::error::{Problem, Result};
 use crate::format::{Names, read_names};
 use crate::observe::trajectory::{Chain, FrameSource, StoredFrame};
-use crate::run::TrajectoryOptions;
+use crate::run::{TrajectoryOptions, parts};
 
 /// Maximum number of atoms, summed over all analysed frames, for observables that need no neighbour search. At most
 /// [`FRAMES`] frames are analysed.
@@ -144,7 +144,7 @@ impl Structure {
     /// Returns the last words of an `md analyze` command: the path of the trajectory, preceded by the option
     /// `--topology` if the trajectory contains no topology.
     fn source(&mut self, run: &RunFolder, options: &TrajectoryOptions, trajectory: &Chain) -> String {
-        let file = quoted(&run.path.join(&options.file).display().to_string());
+        let file = run.words(&options.file);
         if trajectory.topology().is_some() {
             return file;
         }
@@ -219,10 +219,10 @@ pub(super) fn observer(
 /// opens the first trajectory; `None` if there is no trajectory.
 fn trajectory(run: &RunFolder) -> Result<Option<(&TrajectoryOptions, Chain)>> {
     let mut there: Vec<&TrajectoryOptions> =
-        run.plan.output.trajectories.iter().filter(|options| run.path.join(&options.file).is_file()).collect();
+        run.plan.output.trajectories.iter().filter(|options| !parts(&run.path, &options.file).is_empty()).collect();
     there.sort_by_key(|options| !options.file.ends_with(".h5md"));
     let Some(options) = there.first() else { return Ok(None) };
-    Ok(Some((options, Chain::open(&[run.path.join(&options.file)])?)))
+    Ok(Some((options, Chain::open(&parts(&run.path, &options.file))?)))
 }
 
 /// Returns the topology that the trajectory contains. If the trajectory contains no topology, returns the topology of

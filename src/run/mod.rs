@@ -26,7 +26,7 @@ pub use dynamics::{Setup, Simulation, StageProgress, Wanted, frozen_system, rest
 pub use engine::{
     Engine, Forecast, Network, Placement, StepTimes, check_device, describe_lists, processors, release_ranks, schedule,
 };
-pub use output::{FINAL_STRUCTURE, Quantities, Report, Reporter, RunInfo, part_name};
+pub use output::{FINAL_STRUCTURE, Quantities, Report, Reporter, RunInfo, part_name, parts};
 pub use plan::*;
 pub use replicas::{Barrier, EnsembleJob, ReplicaJob, ReplicaPlacement, Sharing, Start, run_replicas};
 pub use session::{

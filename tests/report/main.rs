@@ -35,7 +35,7 @@ fn page(folder: &Path) -> String {
 fn mean_by_caption(folder: &Path, page: &str, beginning: &str) -> String {
     let begin = page.find(beginning).unwrap_or_else(|| panic!("{beginning}"));
     let command = page[begin..].split("</code>").next().unwrap().replace("&quot;", "\"");
-    let words: Vec<&str> = command.split_whitespace().skip(1).chain(["--no-plots"]).collect();
+    let words: Vec<&str> = command.split_whitespace().skip(1).chain(["--no-plots", "--force"]).collect();
     let printed = md(folder, &words).unwrap();
     printed.lines().find(|line| line.starts_with("mean")).unwrap().to_owned()
 }
@@ -90,6 +90,46 @@ fn captions_of_other_formats_can_be_run() {
     let text = page(folder.path());
     let mean = mean_by_caption(folder.path(), &text, "md analyze rg ");
     assert!(text.contains(&mean), "{mean}");
+}
+
+#[test]
+fn a_run_in_new_files_has_the_page_of_one_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let vacuum = "[run]\nthreads = 1\n[forces]\ncutoff = \"none\"\nelectrostatics = \"plain\"\n\
+                  [output]\ntrajectory = { file = \"trajectory.xtc\", every = \"5 steps\" }\nenergies = { every = \"5 steps\" }\n\
+                  [[stage]]\nkind = \"dynamics\"\nsteps = 200\ntimestep = \"1 fs\"\nvelocities = \"generate\"\n\
+                  temperature = \"300 K\"\n";
+    input(folder.path(), "peptide-vacuum", vacuum);
+    md(folder.path(), &["run", "input.toml", "--output-dir", "whole"]).unwrap();
+    md(folder.path(), &["run", "input.toml", "--steps", "60"]).unwrap();
+    for steps in [&["--steps", "130"][..], &[]] {
+        md(folder.path(), &[&["run", "input.toml", "--no-append"], steps].concat()).unwrap();
+    }
+    assert!(folder.path().join("out/energies.part2.csv").exists());
+    let pages = ["whole", "out"].map(|name| {
+        md(folder.path(), &["report", name]).unwrap();
+        std::fs::read_to_string(folder.path().join(name).join("report.html")).unwrap()
+    });
+    let between =
+        |page: &str, begin: &str, end: &str| page.split_once(begin).unwrap().1.split(end).next().unwrap().to_owned();
+    let [whole, parts] = pages.each_ref().map(|page| between(page, "The trajectory has ", " frames"));
+    assert_eq!((whole.as_str(), parts.as_str()), ("41", "41"));
+    let [whole, parts] = pages.each_ref().map(|page| between(page, "Averages of the production stage", "</table>"));
+    assert_eq!(whole, parts);
+    // the commands on the page name all parts, and so does the default energy table
+    let [whole, parts] = pages.each_ref().map(|page| mean_by_caption(folder.path(), page, "md analyze rg "));
+    assert_eq!(whole, parts);
+    let mean = |files: &[&str]| {
+        let printed = md(folder.path(), &[&["analyze", "energies", "--no-plots", "--force"], files].concat()).unwrap();
+        printed.lines().find(|line| line.starts_with("potential")).unwrap().to_owned()
+    };
+    let whole = mean(&["whole/energies.csv"]);
+    let named = ["out/energies.part1.csv", "out/energies.part2.csv", "out/energies.csv"];
+    assert_eq!([mean(&named), mean(&["out/trajectory.xtc"])], [whole.clone(), whole.clone()]);
+    assert_ne!(mean(&["out/energies.part1.csv"]), whole);
+    let separate = ["analyze", "energies", "--force", "out/energies.csv", "out/energies.part1.csv"];
+    let (code, message) = md(folder.path(), &separate).unwrap_err();
+    assert!(code == 2 && message.contains("in the order of time"), "{message}");
 }
 
 #[test]

@@ -75,7 +75,7 @@ mod tests {
             "step,time (ps),stage,c_z (nm),pressure_xx (bar),pressure_yy (bar),pressure_zz (bar)\n".to_owned();
         (0..20).for_each(|row| text += &format!("{row},{row},1,8,-{},{},90\n", 20 + row, row));
         std::fs::write(file.path(), &text).unwrap();
-        let table = || EnergyTable::open(file.path(), RowRange::default()).unwrap();
+        let table = || EnergyTable::open(&[file.path().to_owned()], RowRange::default()).unwrap();
         let found = SurfaceTensionOptions { interfaces: 2 }.findings(&table()).unwrap();
         assert!((found.numbers[0].value - 40.0).abs() < 1e-12, "{:?}", found.numbers);
         std::fs::write(file.path(), text.replace("pressure_zz", "density")).unwrap();

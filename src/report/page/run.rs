@@ -13,9 +13,9 @@ use crate::report::methods::methods;
 use crate::report::number::{error_of, number};
 use crate::report::picture::Picture;
 use crate::report::production::{ColumnAverage, Production};
-use crate::report::structure::{Structure, quoted};
+use crate::report::structure::Structure;
 use crate::report::verdicts::{Judgement, Verdict, verdicts};
-use crate::run::describe_stage;
+use crate::run::{ENERGIES, describe_stage};
 
 /// Returns the HTML text of the page of a run.
 pub(in crate::report) fn of_run(run: &RunFolder, options: Options) -> Result<String> {
@@ -153,7 +153,7 @@ fn averages(run: &RunFolder, production: &Production<'_>) -> Markup {
                 p {
                     "Averages of stage \"" (production.name) "\"" (which) ", without the rows before equilibration "
                     "(doi:10.1021/acs.jctc.5b00784), as computed by "
-                    code { "md analyze energies --stage " (production.number) " " (quoted(&run.path.join("energies.csv").display().to_string())) }
+                    code { "md analyze energies --stage " (production.number) " " (run.words(ENERGIES)) }
                     "."
                 }
                 (table("Averages of the production stage", &headings, &rows))

@@ -7,7 +7,7 @@ use crate::observe::trajectory::Format;
 use crate::run::output::instability::UNSTABLE;
 use crate::run::plan::{OutputOptions, Plan};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Advice to the user about existing files, at the end of an error message.
 const ASIDE: &str = "move this file away, choose another output.directory, or use --force to rename the folder with \
@@ -131,6 +131,21 @@ impl Directory {
 pub fn part_name(name: &str, number: u32) -> String {
     let (stem, rest) = name.split_at(name[1..].find('.').map_or(name.len(), |dot| dot + 1));
     format!("{stem}.part{number}{rest}")
+}
+
+/// Returns the paths of the file `name` in the output folder of a run, in the order of time: first the earlier parts
+/// ([`part_name`]), then the file itself. Files that do not exist are left out.
+pub fn parts(folder: &Path, name: &str) -> Vec<PathBuf> {
+    let number = |entry: fs::DirEntry| {
+        let file = entry.file_name().into_string().ok()?;
+        let numbers = file.split('.').filter_map(|word| word.strip_prefix("part")?.parse().ok());
+        numbers.into_iter().find(|&number| part_name(name, number) == file)
+    };
+    let listed = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let mut numbers: Vec<u32> = fs::read_dir(listed).into_iter().flatten().flatten().filter_map(number).collect();
+    numbers.sort_unstable();
+    let earlier = numbers.into_iter().map(|number| folder.join(part_name(name, number)));
+    earlier.chain([folder.join(name)]).filter(|path| path.is_file()).collect()
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ pub(super) mod reporter;
 pub(super) mod results;
 mod tables;
 
-pub use directory::part_name;
+pub use directory::{part_name, parts};
 pub use reporter::{Quantities, Report, Reporter, RunInfo};
 pub use results::FINAL_STRUCTURE;
 
