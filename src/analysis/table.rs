@@ -35,8 +35,8 @@ pub struct EnergyTable {
 }
 
 impl EnergyTable {
-    /// Reads the complete rows in a range from the parts of a table, in the order of time. Fails if there are too few rows, or if the intervals between rows differ, as
-    /// in the table of several stages.
+    /// Reads the complete rows in a range from the parts of a table, in the order of time. Fails if there are too few
+    /// rows, or if the intervals between rows differ, as in the table of several stages.
     pub fn open(parts: &[PathBuf], RowRange { times, stage }: RowRange) -> Result<Self> {
         let mut record = read_energy_parts(parts)?;
         let is_of_stage = |row: &Vec<f64>| stage.is_none_or(|stage| row[EnergyRecord::STAGE] == f64::from(stage));
