@@ -3,10 +3,10 @@
 //! Each replica writes its own trajectory and energies while it moves between the states. `exchange.csv` records the
 //! states after each exchange attempt. The state of a replica at step n is the state after the last exchange attempt at
 //! or before step n. A frame or row of step n is written to the file of the state that the replica has at step n.
-//! Replicas are read in parallel, one frame of each replica at a time.
+//! Replicas are read in parallel, one frame of each replica at a time. The parts that a run with `--no-append` has left
+//! are read in the order of time.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, Lines};
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use super::Target;
@@ -14,8 +14,8 @@ use crate::error::{Error, Problem, Result};
 use crate::format::file;
 use crate::observe::exchange::{EXCHANGE, ExchangeRow, read};
 use crate::observe::replace::{Replacement, refuse_link};
-use crate::observe::trajectory::{FrameSource, StoredFrame, open};
-use crate::run::{Checkpoint, ENERGIES, OutputOptions, TrajectoryOptions, part_name};
+use crate::observe::trajectory::{Chain, FrameSource, StoredFrame};
+use crate::run::{Checkpoint, ENERGIES, OutputOptions, TrajectoryOptions, parts};
 use crate::system::Topology;
 
 /// Result of sorting the files of one name (a trajectory or the energies) by state.
@@ -46,6 +46,9 @@ impl Sorted {
         })
     }
 }
+
+/// Lines of an energy table.
+type Lines = Box<dyn Iterator<Item = io::Result<String>>>;
 
 /// Replicas and exchange table of a replica exchange run, opened for sorting by state.
 pub struct Demux {
@@ -90,7 +93,7 @@ impl Demux {
     pub fn sort_into(&self, target: &Path) -> Result<Vec<Sorted>> {
         let trajectories = self.output.trajectories.iter();
         let trajectories = trajectories.map(|options| Ok((options, self.sources(&options.file)?)));
-        let trajectories = trajectories.collect::<Result<Vec<(&TrajectoryOptions, Vec<Box<dyn FrameSource>>)>>>()?;
+        let trajectories = trajectories.collect::<Result<Vec<(&TrajectoryOptions, Vec<Chain>)>>>()?;
         let tables = self.output.energies.map(|_| self.tables()).transpose()?;
         for state in 0..self.replicas {
             let folder = Self::folder(target, state);
@@ -108,32 +111,24 @@ impl Demux {
     }
 
     /// Opens the trajectory with this name in the folder of each replica.
-    fn sources(&self, name: &str) -> Result<Vec<Box<dyn FrameSource>>> {
-        (0..self.replicas).map(|replica| open(&self.file(replica, name))).collect()
+    fn sources(&self, name: &str) -> Result<Vec<Chain>> {
+        (0..self.replicas).map(|replica| Chain::open_as_stored(&self.parts(replica, name))).collect()
     }
 
-    /// Opens the energy table in the folder of each replica, as lines of text.
-    fn tables(&self) -> Result<Vec<Lines<BufReader<File>>>> {
-        let open = |replica| {
-            let path = self.file(replica, ENERGIES);
-            file::open(&path).map(|file| BufReader::new(file).lines()).map_err(|error| Error::io(&path, error))
-        };
-        (0..self.replicas).map(open).collect()
+    /// Opens the energy table in the folder of each replica. The lines begin with the header of the table.
+    fn tables(&self) -> Result<Vec<Lines>> {
+        (0..self.replicas).map(|replica| joined_lines(&self.parts(replica, ENERGIES))).collect()
+    }
+
+    /// Returns the paths of all parts of a file; the path of the file itself if there are no parts.
+    fn parts(&self, replica: usize, name: &str) -> Vec<PathBuf> {
+        let path = self.file(replica, name);
+        let found = path.parent().map_or(vec![], |folder| parts(folder, name));
+        if found.is_empty() { vec![path] } else { found }
     }
 
     fn file(&self, replica: usize, name: &str) -> PathBuf {
         self.folder.join(format!("replica-{}", replica + 1)).join(name)
-    }
-
-    /// Returns a warning if a run with `--no-append` has left earlier parts of a file, which are not sorted.
-    fn earlier_parts(&self, name: &str) -> Option<String> {
-        let part = part_name(name, 1);
-        self.file(0, &part).exists().then(|| {
-            format!(
-                "the earlier parts of {name} are left out: rename {part} and all later parts to {name} in a copy of the \
-                 folders of the replicas, and sort each part by itself"
-            )
-        })
     }
 
     /// Returns the state that a replica has at a step.
@@ -142,12 +137,7 @@ impl Demux {
         later.checked_sub(1).map_or(replica, |last| self.attempts[last].states[replica])
     }
 
-    fn frames(
-        &self,
-        target: &Path,
-        options: &TrajectoryOptions,
-        mut sources: Vec<Box<dyn FrameSource>>,
-    ) -> Result<Sorted> {
+    fn frames(&self, target: &Path, options: &TrajectoryOptions, mut sources: Vec<Chain>) -> Result<Sorted> {
         let (name, rounding) = (&options.file, options.precision);
         let counts: Vec<usize> = sources.iter().map(|source| source.frames()).collect();
         let topologies: Vec<(Option<Topology>, usize)> =
@@ -168,11 +158,11 @@ impl Demux {
             }
         }
         targets.into_iter().try_for_each(|target| target.finish().map(|_| ()))?;
-        let warnings = sources.iter().flat_map(|source| source.warnings()).chain(self.earlier_parts(name)).collect();
+        let warnings = sources.iter().flat_map(|source| source.warnings()).collect();
         Ok(Sorted { name: name.clone(), records, counts, warnings })
     }
 
-    fn rows(&self, target: &Path, mut sources: Vec<Lines<BufReader<File>>>) -> Result<Sorted> {
+    fn rows(&self, target: &Path, mut sources: Vec<Lines>) -> Result<Sorted> {
         let paths: Vec<PathBuf> = (0..self.replicas).map(|state| Self::folder(target, state).join(ENERGIES)).collect();
         let mut targets = paths.iter().map(|path| Replacement::new(path)).collect::<Result<Vec<_>>>()?;
         let mut counts = vec![0; self.replicas];
@@ -197,7 +187,7 @@ impl Demux {
                 let state = if records == 0 {
                     replica
                 } else {
-                    let step = line.split(',').next().and_then(|step| step.parse().ok()).unwrap_or(-1);
+                    let step = step_of(line).unwrap_or(-1);
                     self.same_step(ENERGIES, replica, records - 1, &mut first, step)?;
                     self.state(replica, step)
                 };
@@ -208,8 +198,7 @@ impl Demux {
         targets.into_iter().try_for_each(Replacement::finish)?;
         let without_header = |count: usize| count.saturating_sub(1);
         let counts = counts.into_iter().map(without_header).collect();
-        let warnings = self.earlier_parts(ENERGIES).into_iter().collect();
-        Ok(Sorted { name: ENERGIES.to_owned(), records: without_header(records), counts, warnings })
+        Ok(Sorted { name: ENERGIES.to_owned(), records: without_header(records), counts, warnings: vec![] })
     }
 
     /// Returns an error if a record has a negative step, or a step that differs from the step of the record with the
@@ -225,9 +214,35 @@ impl Demux {
     }
 }
 
+/// Opens the parts of an energy table, in the order of time, as one table with one header. If a part begins before the
+/// end of the part before it, its rows replace the last rows of that part.
+fn joined_lines(parts: &[PathBuf]) -> Result<Lines> {
+    let open = |path: &PathBuf| {
+        file::open(path).map(|file| BufReader::new(file).lines()).map_err(|error| Error::io(path, error))
+    };
+    let mut lines: Lines = Box::new(std::iter::empty());
+    for (index, path) in parts.iter().enumerate() {
+        // without the header, except that of the first part
+        let rows = open(path)?.skip(usize::from(index > 0));
+        let next = parts.get(index + 1).map(open).transpose()?;
+        let end = next.and_then(|mut lines| lines.nth(1)?.ok()).and_then(|row| step_of(&row));
+        let is_before = move |line: &io::Result<String>| {
+            end.zip(line.as_ref().ok().and_then(|line| step_of(line))).is_none_or(|(end, step)| step < end)
+        };
+        lines = Box::new(lines.chain(rows.filter(is_before)));
+    }
+    Ok(lines)
+}
+
+/// Returns the step of a row of an energy table; `None` for the header.
+fn step_of(line: &str) -> Option<i64> {
+    line.split(',').next()?.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::File;
 
     #[test]
     fn a_frame_belongs_to_the_state_after_the_last_attempt() {
@@ -244,30 +259,39 @@ mod tests {
         assert_eq!(states, [[0, 1], [0, 1], [1, 0], [1, 0], [0, 1], [0, 1]]);
     }
 
-    #[test]
-    fn cut_trajectories_cause_warnings() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut output = crate::run::Plan::default().output;
-        output.energies = None;
-        output.trajectories = vec![TrajectoryOptions {
-            file: "t.xtc".into(),
+    fn of_every_step(file: &str) -> TrajectoryOptions {
+        TrajectoryOptions {
+            file: file.to_owned(),
             every: crate::run::Interval::Steps(1),
             velocities: false,
             forces: false,
             images: false,
             precision: None,
             select: None,
-        }];
+        }
+    }
+
+    /// Writes a trajectory of three atoms with a frame for each step.
+    fn write_steps(path: &Path, steps: std::ops::Range<i64>) {
         let mut frame = StoredFrame { positions: vec![crate::vec3::vec3(1.0, 2.0, 3.0); 3], ..StoredFrame::default() };
+        let mut target = Target::new(path, None, 3, None, false, None).unwrap();
+        for step in steps {
+            (frame.step, frame.time) = (step, step as f64);
+            target.write(&frame).unwrap();
+        }
+        target.finish().unwrap();
+    }
+
+    #[test]
+    fn cut_trajectories_cause_warnings() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut output = crate::run::Plan::default().output;
+        output.energies = None;
+        output.trajectories = vec![of_every_step("t.xtc")];
         for replica in ["replica-1", "replica-2"] {
             std::fs::create_dir(folder.path().join(replica)).unwrap();
             let path = folder.path().join(replica).join("t.xtc");
-            let mut target = Target::new(&path, None, 3, None, false, None).unwrap();
-            for step in 0..3 {
-                (frame.step, frame.time) = (step, step as f64);
-                target.write(&frame).unwrap();
-            }
-            target.finish().unwrap();
+            write_steps(&path, 0..3);
             let file = File::options().write(true).open(&path).unwrap();
             file.set_len(file.metadata().unwrap().len() - 8).unwrap();
         }
@@ -275,10 +299,32 @@ mod tests {
         let sorted = demux.sort_into(folder.path()).unwrap();
         let [Sorted { records: 2, warnings, .. }] = &sorted[..] else { panic!("{sorted:?}") };
         assert_eq!(warnings.len(), 2, "{warnings:?}");
-        // a part of the run before --no-append
-        std::fs::write(folder.path().join("replica-1/t.part1.xtc"), "").unwrap();
-        let sorted = demux.sort_into(&folder.path().join("again")).unwrap();
-        assert!(sorted[0].warnings[2].contains("t.part1.xtc"), "{sorted:?}");
+    }
+
+    #[test]
+    fn parts_of_a_run_are_sorted_as_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut output = crate::run::Plan::default().output;
+        output.energies = Some(crate::run::EnergyOptions { every: crate::run::Interval::Steps(1) });
+        output.trajectories = vec![of_every_step("t.xtc")];
+        for replica in ["replica-1", "replica-2"] {
+            let replica = folder.path().join(replica);
+            std::fs::create_dir(&replica).unwrap();
+            write_steps(&replica.join("t.part1.xtc"), 0..4);
+            write_steps(&replica.join("t.part2.xtc"), 3..5);
+            write_steps(&replica.join("t.xtc"), 5..7);
+            std::fs::write(replica.join("energies.part1.csv"), "step\n0\n1\n2\n3\n").unwrap();
+            std::fs::write(replica.join("energies.csv"), "step\n3\n4\n").unwrap();
+        }
+        let demux = Demux { folder: folder.path().to_owned(), replicas: 2, attempts: vec![], output };
+        let sorted = demux.sort_into(folder.path()).unwrap();
+        let [Sorted { records: 7, .. }, Sorted { records: 5, .. }] = &sorted[..] else { panic!("{sorted:?}") };
+        let state = folder.path().join("state-2");
+        assert_eq!(std::fs::read_to_string(state.join("energies.csv")).unwrap(), "step\n0\n1\n2\n3\n4\n");
+        let (mut frames, mut frame) =
+            (crate::observe::trajectory::open(&state.join("t.xtc")).unwrap(), StoredFrame::default());
+        let steps = (0..frames.frames()).map(|index| frames.read(index, &mut frame).map(|()| frame.step).unwrap());
+        assert_eq!(steps.collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5, 6]);
     }
 
     #[test]

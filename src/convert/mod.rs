@@ -45,7 +45,7 @@ impl Frames {
 /// Opens a trajectory, or a coordinate file of `atoms` atoms. Each model of a coordinate file is a frame.
 pub fn open(path: &Path, atoms: Option<usize>) -> Result<Box<dyn FrameSource>> {
     if Format::of_file(path).is_ok() {
-        return Ok(Box::new(Chain::open_as_stored(path)?));
+        return Ok(Box::new(Chain::open_as_stored(&[path.to_owned()])?));
     }
     refuse_compressed(path)?;
     Ok(Box::new(Structures(read_models(path, atoms)?)))

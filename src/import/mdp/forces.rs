@@ -304,7 +304,10 @@ fn constraints(draft: &mut Draft<'_>) {
     let flexible = draft.plan.system.define.iter().any(|name| name == "FLEXIBLE");
     let rigid = kind != ConstraintKind::None && !flexible;
     draft.plan.forces.rigid_water = rigid;
-    let words = if rigid { "" } else { "waters with [ settles ] in the topology remain rigid" };
+    let words = match rigid {
+        true => "waters without [ settles ] in the topology become rigid, too",
+        false => "waters with [ settles ] in the topology remain rigid",
+    };
     draft.carried_as("forces.rigid_water", if flexible { &["constraints", "define"] } else { &["constraints"] }, words);
     let factor = draft.real("mass-repartition-factor");
     if factor > 1.0 {

@@ -69,9 +69,9 @@ impl Chain {
         Self::open_with(paths, false, false)
     }
 
-    /// Opens one trajectory, and keeps the cell of every frame, even the cell of a crystal.
-    pub fn open_as_stored(path: &Path) -> Result<Self> {
-        Self::open_with(&[path.to_owned()], true, true)
+    /// Opens trajectories like [`Chain::open`], but keeps the cell of every frame, even the cell of a crystal.
+    pub fn open_as_stored(paths: &[PathBuf]) -> Result<Self> {
+        Self::open_with(paths, true, true)
     }
 
     fn open_with(paths: &[PathBuf], keeps_crystals: bool, is_one_run: bool) -> Result<Self> {
