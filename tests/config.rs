@@ -263,6 +263,19 @@ fn replicas_with_states_have_settings_of_their_own() {
     assert_eq!(second.description, "310 K, system.coordinates = \"b.rst7\", seed 2");
     let keys: Vec<&str> = second.overrides.iter().map(|setting| setting.key.as_str()).collect();
     assert_eq!(keys, ["stage.a.thermostat.temperature", "system.coordinates", "run.seed", "output.directory"]);
+    // a replica sets nothing that the list of states sets, or from which the scale of its solute follows
+    let solutes = "solute_temperature = [\"300 K\", \"400 K\"]";
+    let scaled = "[forces]\nscaled_solute = { select = \"protein\" }\n";
+    for (list, set) in [
+        ("temperature = [\"300 K\", \"310 K\"]", "\"stage.a.thermostat.temperature\" = \"350 K\""),
+        ("temperature = [\"300 K\", \"310 K\"]", "\"stage.a.thermostat\" = { temperature = \"350 K\" }"),
+        (solutes, "\"stage.a.thermostat.temperature\" = \"350 K\""),
+        (solutes, "\"forces.scaled_solute.factor\" = 0.5"),
+    ] {
+        let text = format!("{SYSTEM}{scaled}{stage}[ensemble]\n{list}\nreplica = [{{}}, {{ set = {{ {set} }} }}]\n");
+        let problems = parse(&text).expect_err(set);
+        assert!(problems.iter().any(|problem| problem.to_string().contains("follows from the lists")), "{problems:?}");
+    }
 }
 
 #[test]

@@ -1,18 +1,20 @@
 //! Settings of `ensemble.exchange`: checks of the requirements of replica exchange, and the thermodynamic states.
 
 use super::dynamics::WHOLE_STEPS;
+use super::replicas::Replica;
 use super::state_lists::constant;
 use super::value::{Table, report};
 use crate::ensemble::barostat::Barostat;
 use crate::ensemble::exchange::{Conditions, Exchange};
 use crate::ensemble::thermostat::Thermostat;
 use crate::error::Problem;
-use crate::restraint::Potential;
-use crate::run::{Dynamics, Interval, Plan, Stage, StageKind, TuningMethod};
+use crate::restraint::{Potential, VariableKind};
+use crate::run::{Dynamics, Interval, Plan, Restraint, Stage, StageKind, TuningMethod};
+use crate::select::needs_positions;
 
-/// Returns the number of steps between exchange attempts, for an ensemble of `replicas` replicas with the stages of
-/// `plan`; `None` if replicas are not exchanged.
-pub(super) fn exchange(table: &Table, replicas: usize, plan: &Plan, problems: &mut Vec<Problem>) -> Option<u64> {
+/// Returns the number of steps between exchange attempts, for an ensemble of replicas with the stages of `plan`; `None`
+/// if replicas are not exchanged.
+pub(super) fn exchange(table: &Table, replicas: &[Replica], plan: &Plan, problems: &mut Vec<Problem>) -> Option<u64> {
     let inner = table.table("exchange")?;
     let mut wrong = |what: &str, help: &str| {
         report(problems, table, "exchange", format!("ensemble.exchange: {what}"), help);
@@ -21,10 +23,10 @@ pub(super) fn exchange(table: &Table, replicas: usize, plan: &Plan, problems: &m
         wrong("replica exchange needs a list of states", "write temperature = [\"300 K\", \"310 K\"]");
         return None;
     }
-    if replicas < 2 {
+    if replicas.len() < 2 {
         wrong("replica exchange needs at least two replicas", "write temperature = [\"300 K\", \"310 K\"]");
     }
-    let Some(Stage { name, kind: StageKind::Dynamics(dynamics), restraints, .. }) = plan.stages.last() else {
+    let Some(stage @ Stage { name, kind: StageKind::Dynamics(dynamics), restraints, .. }) = plan.stages.last() else {
         wrong(
             "states are exchanged in the last stage, which must be a stage of dynamics",
             "add a stage with kind = \"dynamics\" at the end",
@@ -33,6 +35,12 @@ pub(super) fn exchange(table: &Table, replicas: usize, plan: &Plan, problems: &m
     };
     let mut refuse = |why: String, help: &str| wrong(&format!("stage \"{name}\" {why}"), help);
     couplings(dynamics, &mut refuse);
+    if table.is_given("pressure") && dynamics.barostat.is_none() {
+        refuse("has no barostat, so that its states have no pressure".to_owned(), "add a barostat");
+    }
+    if replicas.iter().any(|replica| replica.overrides.iter().any(|setting| setting.key == "system.coordinates")) {
+        own_starts(stage, plan, &mut refuse);
+    }
     let moves = |potential: &Potential| match potential {
         Potential::Well(well) => well.center.is_none() || well.rate != 0.0,
         Potential::Force(_) => false,
@@ -50,6 +58,10 @@ pub(super) fn exchange(table: &Table, replicas: usize, plan: &Plan, problems: &m
     }
     let every = inner.interval("every")?;
     let steps = every.steps(dynamics.timestep);
+    if steps > dynamics.steps && dynamics.steps > 0 {
+        let message = format!("ensemble.exchange.every: stage \"{name}\" ends before the first attempt");
+        report(problems, inner, "every", message, "write a shorter interval, or a longer stage");
+    }
     if let Interval::Time(time) = every
         && (time / dynamics.timestep - steps as f64).abs() > WHOLE_STEPS
     {
@@ -57,6 +69,27 @@ pub(super) fn exchange(table: &Table, replicas: usize, plan: &Plan, problems: &m
         report(problems, inner, "every", message, "use a multiple of the timestep of the stage, or a number of steps");
     }
     Some(steps)
+}
+
+/// Records a problem for each setting that refers to the positions at the start, if replicas start from different
+/// positions.
+fn own_starts(stage: &Stage, plan: &Plan, refuse: &mut impl FnMut(String, &str)) {
+    let is_rmsd = |restraint: &&Restraint| restraint.kind == VariableKind::Rmsd;
+    let mut references = (stage.position_restraints.iter().map(|restraint| &restraint.reference))
+        .chain(stage.restraints.iter().filter(is_rmsd).map(|restraint| &restraint.reference));
+    let each = "has its own system.coordinates, so that replicas would have different";
+    if references.any(Option::is_none) {
+        let why = format!("has restraints to the start of the run, but each replica {each} restraints");
+        refuse(why, "give the restraints a reference file");
+    }
+    if stage.frozen.is_some() {
+        let why = format!("has frozen atoms, but each replica {each} positions of these atoms");
+        refuse(why, "use position_restraints with a reference file");
+    }
+    if let Some(text) = plan.selections().find(|text| needs_positions(text)) {
+        let why = format!("uses the selection \"{text}\", but each replica {each} atoms in it");
+        refuse(why, "select the atoms without distances");
+    }
 }
 
 /// Records a problem for a thermostat or barostat that does not sample a known ensemble.

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::raw::{Node, Override, Raw};
-use super::state_lists::by_lists;
+use super::state_lists::{SOLUTE_TEMPERATURE, by_lists};
 use super::value::{Table, report};
 use super::{Config, exchange};
 use crate::error::Problem;
@@ -131,7 +131,7 @@ pub(super) fn ensemble(root: &Table, plan: &Plan, problems: &mut Vec<Problem>) -
     let replicas = variants.into_iter().enumerate().map(|(index, variant)| replica(index, variant, plan));
     let replicas: Vec<Replica> = replicas.collect();
     let at_once = table.integer("at_once").and_then(|number| usize::try_from(number).ok());
-    let exchange = exchange::exchange(table, replicas.len(), plan, problems).map(|every| (every, plan.run.seed));
+    let exchange = exchange::exchange(table, &replicas, plan, problems).map(|every| (every, plan.run.seed));
     let ranks_per_replica = table.integer("ranks_per_replica").map_or(1, |number| usize::try_from(number).unwrap_or(1));
     if ranks_per_replica > 1 && at_once.is_some_and(|at_once| at_once > 1) {
         let message = "ensemble: at_once and ranks_per_replica exclude each other";
@@ -210,6 +210,16 @@ fn with_settings(states: Vec<Variant>, table: &Table, problems: &mut Vec<Problem
             let help =
                 format!("set only {} for each replica, or remove ensemble.exchange", FREE_IN_EXCHANGE.join(" and "));
             report(problems, inner, "set", message, &help);
+        }
+        // a key may also set a whole table, such as that of a thermostat
+        let is_of_list = |key: &str| {
+            let sets = |list: &str| list.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+            let is_bath = key.ends_with(".thermostat") || key.ends_with(".thermostat.temperature");
+            (table.is_given(SOLUTE_TEMPERATURE) && is_bath) || state.overrides.iter().any(|setting| sets(&setting.key))
+        };
+        if let Some(twice) = overrides.iter().find(|setting| is_of_list(&setting.key)) {
+            let message = format!("ensemble.replica: {} follows from the lists of states", twice.key);
+            report(problems, inner, "set", message, "remove it here, or change the list");
         }
         state.name = name;
         state.description.extend(description);

@@ -65,7 +65,7 @@ pub(super) fn by_lists(
     Some((0..lists.first()?.texts.len()).map(variant).collect())
 }
 
-const SOLUTE_TEMPERATURE: &str = "solute_temperature";
+pub(super) const SOLUTE_TEMPERATURE: &str = "solute_temperature";
 
 /// Returns the list `solute_temperature`, which scales the interactions of a solute. Each scale factor is the
 /// temperature of the last stage divided by the temperature of the solute.

@@ -207,16 +207,15 @@ pub fn read(path: &Path) -> Result<(usize, Vec<ExchangeRow>)> {
     parse(path, &file::text(path).map_err(|error| Error::io(path, error))?)
 }
 
-/// Reads the first row of the exchange table, which may have millions of rows. Returns the number of replicas and the
-/// row, if the row is complete.
-pub fn read_first(path: &Path) -> Result<(usize, Option<ExchangeRow>)> {
-    let (header_and_row, mut text) = (2, String::new());
+/// Reads the first two rows of the exchange table, which may have millions of rows. Returns the number of replicas and
+/// the complete rows.
+pub fn read_first_two(path: &Path) -> Result<(usize, Vec<ExchangeRow>)> {
+    let (header_and_rows, mut text) = (3, String::new());
     let mut table = BufReader::new(file::open(path).map_err(|error| Error::io(path, error))?);
-    for _ in 0..header_and_row {
+    for _ in 0..header_and_rows {
         table.read_line(&mut text).map_err(|error| Error::io(path, error))?;
     }
-    let (replicas, rows) = parse(path, &text)?;
-    Ok((replicas, rows.into_iter().next()))
+    parse(path, &text)
 }
 
 fn parse(path: &Path, text: &str) -> Result<(usize, Vec<ExchangeRow>)> {

@@ -28,7 +28,7 @@ pub(super) fn join<T>(
     for path in parts {
         let part = read(path)?;
         if let Some((first, begin)) = part.first().zip(rows.first()) {
-            if place(first) <= place(begin) {
+            if place(first) < place(begin) {
                 let problem = Problem::new("the table begins before the table that is named before it").in_file(path);
                 return Err(problem.help("name the parts of one run in the order of time").into());
             }

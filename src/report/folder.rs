@@ -13,7 +13,7 @@ use crate::observe::lock::host_name;
 use crate::observe::restraints::{RestraintRow, read_restraints};
 use crate::observe::status::{RunState, Status};
 use crate::observe::summary::Summary;
-use crate::run::{ENERGIES, Plan, RESTRAINTS, parts};
+use crate::run::{ENERGIES, Plan, RESTRAINTS, Stage, parts};
 
 /// Name of the file with all settings of a run, including defaults.
 const EFFECTIVE: &str = "effective.toml";
@@ -108,7 +108,7 @@ impl RunFolder {
         Ok(run)
     }
 
-    /// Reads the first row of the exchange table beside the folder of a replica.
+    /// Reads the first rows of the exchange table beside the folder of a replica.
     fn read_exchange(&mut self) -> Option<ReplicaExchange> {
         let path = self.path.canonicalize().ok()?;
         let is_replica = path.file_name()?.to_str()?.starts_with("replica-");
@@ -116,9 +116,18 @@ impl RunFolder {
         if !is_replica || !table.is_file() {
             return None;
         }
-        let found = exchange::read_first(&table).map_err(|error| self.unreadable.push(error.to_string()));
-        let (replicas, first) = found.ok()?;
-        Some(ReplicaExchange { replicas, every: first?.step })
+        let found = exchange::read_first_two(&table).map_err(|error| self.unreadable.push(error.to_string()));
+        let (replicas, rows) = found.ok()?;
+        // steps count from the start of the run, and attempts from the start of the last stage
+        let every = match rows.as_slice() {
+            [] => return None,
+            [first] => {
+                let earlier = self.plan.stages.split_last().map_or(&[][..], |(_, earlier)| earlier);
+                first.step.saturating_sub(earlier.iter().map(Stage::steps).sum())
+            }
+            [first, second, ..] => second.step.saturating_sub(first.step),
+        };
+        Some(ReplicaExchange { replicas, every })
     }
 
     /// Reads the file `name` if it exists. If the file cannot be read, adds the error message to [`Self::unreadable`].

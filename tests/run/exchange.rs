@@ -28,7 +28,7 @@ fn slots_and_stops_change_nothing() {
     assert_eq!(pairs.iter().map(|pair| pair.tried).collect::<Vec<_>>(), [5; 3]);
     // the page of a replica does not judge its means, which are over several states
     let run = md::report::RunFolder::read(&case.path("whole/replica-2")).unwrap();
-    assert_eq!(run.exchange, Some(md::report::ReplicaExchange { replicas: 4, every: 20 }));
+    assert_eq!(run.exchange, Some(md::report::ReplicaExchange { replicas: 4, every: 10 }));
     let verdicts = md::report::verdicts(&run, md::report::Production::of(&run).as_ref());
     let found: Vec<&str> = verdicts.iter().map(|verdict| verdict.found.as_str()).collect();
     assert!(found.contains(&"not judged: the replica moves between the states of 4 replicas"), "{found:?}");
@@ -251,6 +251,13 @@ fn check_says_what_is_swapped_and_one_replica_is_refused() {
     case.ends_with(0, &["--steps", "20"]);
     case.rewrite("peptide-vacuum", &input(2, LANGEVIN, TEMPERATURES, 2).replace("10 steps\" }\n", "5 steps\" }\n"));
     assert!(case.ends_with(2, &[]).contains("exchange.every: 10 -> 5"));
+    // the attempts in exchange.csv belong to the last stage of the run that wrote them
+    let text = input(2, LANGEVIN, TEMPERATURES, 2);
+    let (stages, ensemble) = text.split_once("[ensemble]").unwrap();
+    let (_, last) = stages.rsplit_once("[[stage]]").unwrap();
+    let longer = format!("{stages}[[stage]]{}[ensemble]{ensemble}", last.replace("name = \"b\"", "name = \"c\""));
+    case.rewrite("peptide-vacuum", &longer);
+    assert!(case.ends_with(2, &[]).contains("a stage was added after stage \"b\""));
 }
 
 #[test]
@@ -345,6 +352,17 @@ fn scaled_solutes_are_swapped() {
     let (rows, _) = records(&case, "whole", 4);
     let moved = rows.windows(2).filter(|pair| pair[0].states != pair[1].states).count();
     assert!(moved > 3, "{rows:?}");
+    // an exchange of Hamiltonians changes the conserved energy no more than other steps do
+    for replica in 1..=4 {
+        let conserved = case.column(&format!("whole/replica-{replica}"), "conserved (kJ/mol)");
+        let rows_of_attempts = |row: usize| rows.iter().any(|attempt| attempt.step == 2 * row as u64);
+        let change = |swaps: bool| {
+            let chosen = (1..conserved.len()).filter(|&row| rows_of_attempts(row) == swaps);
+            chosen.map(|row| (conserved[row] - conserved[row - 1]).abs()).fold(0.0, f64::max)
+        };
+        println!("replica {replica}: {:.3} at attempts, {:.3} elsewhere", change(true), change(false));
+        assert!(change(true) < 2.0 * change(false), "replica {replica}");
+    }
     for steps in ["10", "25", "60", "83"] {
         case.ends_with(0, &["--output-dir", "parts", "--steps", steps]);
     }

@@ -84,10 +84,41 @@ fn what_has_no_known_ensemble_is_refused_with_its_reason() {
             "the last stage, which must be a stage of dynamics",
         ),
         (format!("{LANGEVIN}\n[run]\ntuning = \"measure\""), LIST, "20 fs", "its own PME grid"),
+        (format!("{LANGEVIN}\n{NPT}\n{}", last("")), PRESSURES, "20 fs", "has no barostat"),
+        (LANGEVIN.to_owned(), LIST, "182 fs", "ends before the first attempt"),
     ] {
         let found = problems(&stage, ensemble, every);
         assert!(found.iter().any(|problem| problem.contains(reason)), "{stage}: {found:?}");
     }
+}
+
+/// Returns a second stage with the given settings.
+fn last(settings: &str) -> String {
+    format!("[[stage]]\nkind = \"dynamics\"\nname = \"last\"\nsteps = 90\ntimestep = \"2 fs\"\n{LANGEVIN}\n{settings}")
+}
+
+#[test]
+fn replicas_with_their_own_starts_have_the_same_restraints_and_selections() {
+    let own = format!("{LIST}\nreplica = [{{}}, {{ set = {{ \"system.coordinates\" = \"d\" }} }}]");
+    let rmsd =
+        "restraints = { kind = \"rmsd\", groups = [\"all\"], at = \"0.1 nm\", force_constant = \"9 kJ/mol/nm^2\"";
+    for (settings, reason) in [
+        ("position_restraints = { select = \"protein\" }", "to the start of the run"),
+        (&*format!("{rmsd} }}"), "to the start of the run"),
+        ("frozen = \"protein\"", "has frozen atoms"),
+        (
+            "position_restraints = { select = \"within 1 nm of protein\", reference = \"r\" }",
+            "select the atoms without",
+        ),
+    ] {
+        let stage = format!("{LANGEVIN}\n{}", last(settings));
+        assert_eq!(problems(&stage, LIST, "20 fs"), [""; 0], "{settings}");
+        let found = problems(&stage, &own, "20 fs");
+        assert!(found.len() == 1 && found[0].contains(reason), "{settings}: {found:?}");
+    }
+    let referred =
+        format!("position_restraints = {{ select = \"protein\", reference = \"r\" }}\n{rmsd}, reference = \"r\" }}");
+    assert_eq!(problems(&format!("{LANGEVIN}\n{}", last(&referred)), &own, "20 fs"), [""; 0]);
 }
 
 #[test]

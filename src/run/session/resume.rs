@@ -89,6 +89,11 @@ fn refuse_changes(job: &Job<'_>, system: &Fingerprint, checkpoint: &Checkpoint) 
             changes.push(format!("stage.{name}.steps: {old} -> {new}, but this stage is already finished"));
         }
     }
+    let (old, new) = (&checkpoint.plan.stages, &job.plan.stages);
+    if checkpoint.plan.exchange.is_some() && new.len() > old.len() {
+        let last = old.last().map_or("", |stage| &stage.name);
+        changes.push(format!("a stage was added after stage \"{last}\", whose exchange attempts exchange.csv records"));
+    }
     changes.extend(changed_selections(&checkpoint.plan.output, &job.plan.output));
     refuse("the run in this directory was begun with other settings", changes)?;
     let what = "the topology, its parameters or reference positions have changed since the run in this directory began";

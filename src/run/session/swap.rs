@@ -121,6 +121,9 @@ impl<'a> Session<'a> {
             if swaps.is_same_system(new) {
                 simulation.exchange(state, swaps.member.state(new).dynamics)?;
             } else {
+                // the conserved energy does not change: the work of the exchange is the change of the potential energy
+                let before = simulation.potential()?.0;
+                state.coupling.thermostat_work += self.potential_in(new, simulation, state, swaps)? - before;
                 self.take_state(swaps.index, Some(new));
                 self.go_on_with(simulation, state, swaps, new)?;
             }
@@ -145,11 +148,17 @@ impl<'a> Session<'a> {
             return Ok(Offer { own, other: own, volume });
         };
         simulation.download(state)?;
+        Ok(Offer { own, other: self.potential_in(other, simulation, state, swaps)?, volume })
+    }
+
+    /// Returns the potential energy (kJ/mol) of `state` with the Hamiltonian of the thermodynamic state with index
+    /// `other`.
+    fn potential_in(&self, other: usize, simulation: &Simulation<'a>, state: &State, swaps: &Swaps<'a>) -> Result<f64> {
         let mut context = self.context_of(other, simulation, swaps)?;
         context.set_state(state)?;
         let restraint_time = simulation.local_step as f64 * simulation.timestep();
         let energies = context.forces(Workload { energy: true, restraint_time, ..Workload::FORCES })?.energies;
-        Ok(Offer { own, other: energies.potential(), volume })
+        Ok(energies.potential())
     }
 
     /// Creates a context with the Hamiltonian of the thermodynamic state with index `other`.
