@@ -86,7 +86,8 @@ fn own_starts(stage: &Stage, plan: &Plan, refuse: &mut impl FnMut(String, &str))
         let why = format!("has frozen atoms, but each replica {each} positions of these atoms");
         refuse(why, "use position_restraints with a reference file");
     }
-    if let Some(text) = plan.selections().find(|text| needs_positions(text)) {
+    let written = plan.output.trajectories.iter().filter_map(|options| options.select.as_deref());
+    if let Some(text) = stage.selections().chain(written).find(|text| needs_positions(text)) {
         let why = format!("uses the selection \"{text}\", but each replica {each} atoms in it");
         refuse(why, "select the atoms without distances");
     }

@@ -337,7 +337,8 @@ pub struct Stage {
 }
 
 impl Stage {
-    fn selections(&self) -> impl Iterator<Item = &str> {
+    /// Returns the texts of all atom selections of the stage.
+    pub fn selections(&self) -> impl Iterator<Item = &str> {
         let positions = self.position_restraints.iter().map(|restraint| restraint.select.as_str());
         let groups = self.restraints.iter().flat_map(|one| one.groups.iter().chain(one.gather_around.iter().flatten()));
         let groups = groups.map(String::as_str);
