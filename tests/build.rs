@@ -95,6 +95,18 @@ fn wishes_that_cannot_be_met_are_refused() {
     assert!(build(&["--cation", "Ca2+", "--salt-method", "sltcap"]).contains("--salt-method volume"));
     let small = build(&["--size", "4 nm"]);
     assert!(small.contains("a cell of 4.000 nm is too small for a solute of"), "{small}");
+    let narrow = build(&["--padding", "0.2 nm"]);
+    assert!(narrow.contains("a padding of 0.2 nm leaves no room for a layer of water, 0.28 nm"), "{narrow}");
+    // one water: half of the width of a dodecahedron whose images are 2.2 nm apart is 0.5 · 0.7071 · 2.2 nm
+    cut(folder.path(), |line| line.starts_with("HETATM") && &line[22..26] == "  77");
+    let build_water = |more: &[&str]| {
+        let mut command = md(folder.path());
+        command.args(["build", "cut.pdb", "-o", "w"]).args(more);
+        command
+    };
+    let water = refused(&mut build_water(&["--size", "2.2 nm"]));
+    assert!(water.contains("half of the width is 0.778 nm") && water.contains("--size by 0.48 nm"), "{water}");
+    done(&mut build_water(&["--size", "2.68 nm"]));
     assert!(build(&["--size", "8 nm,8 nm"]).contains("three for a rectangular box"));
     assert!(build(&["--size", "8 nm,8 nm,9 nm", "--shape", "cube"]).contains("choose a rectangular cell"));
     assert!(build(&["--size", "8"]).contains("--size: "));
@@ -151,6 +163,17 @@ fn gaps_are_refused_or_capped() {
     assert!(printed.contains("SER 20 of chain A: added the cap NME after this residue"), "{printed}");
     // the force check compares the first step of each stage with the reference
     done(md(folder.path()).args(["run", "x/input.toml", "--steps", "5", "--quiet"]));
+    // CHARMM counts the atoms of caps to the capped residues; the atoms of the system are the same
+    done(md(folder.path()).args(["build", "cut.pdb", "-o", "c", "--cap", "ACE,NME", "--forcefield", "charmm36"]));
+    let pdb = |name: &str| std::fs::read_to_string(folder.path().join(name).join("system.pdb")).unwrap();
+    let (amber, charmm) = (pdb("x"), pdb("c"));
+    assert!(charmm.contains(" CAY ASN A  25") && charmm.contains(" CAT SER A  20"), "{charmm}");
+    let positions = |text: &str| -> Vec<String> {
+        let lines = text.lines().filter(|line| line.starts_with("ATOM")).take_while(|line| &line[17..20] != "HOH");
+        lines.map(|line| line[30..54].to_owned()).collect()
+    };
+    assert_eq!(positions(&amber).len(), positions(&charmm).len());
+    done(md(folder.path()).args(["run", "c/input.toml", "--steps", "5", "--quiet"]));
 }
 
 #[test]
@@ -259,6 +282,7 @@ fn a_helix_is_built_into_a_membrane() {
         (&["--orient"], "a membrane needs the orientation of the entry"),
         (&["--vacuum"], "a membrane needs a periodic cell with water"),
         (&["--padding", "0 nm"], "a padding of 0 nm is not possible with a membrane"),
+        (&["--ions", "electrostatic"], "leave out --ions"),
     ] {
         let message = refused(build(&["-o", "y"]).args(more));
         assert!(message.contains(reason), "{message}");
@@ -293,7 +317,7 @@ fn a_ligand_comes_from_its_topology_and_is_restrained() {
     let topology = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/build/tests/fields/cresol.top");
     let build = || {
         let mut command = md(folder.path());
-        command.args(["build", "cresol.pdb", "-o", "built"]);
+        command.args(["build", "cresol.pdb", "-o", "built", "--padding", "1.1 nm"]);
         command
     };
     let refusal = refused(&mut build());

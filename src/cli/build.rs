@@ -16,6 +16,8 @@ use crate::convert::write_topology;
 use crate::error::{Error, Problem, Result};
 use crate::format::{Coordinates, write_mmcif, write_pdb, write_rst7};
 use crate::observe::replace::replace_synced;
+use crate::prepare::ForceOptions;
+use crate::run::SHRINKING;
 use crate::units::Dimension;
 
 /// Names of the files that `md build` writes.
@@ -188,6 +190,7 @@ impl Build {
         }
         let entry = md_build::entry::read(&self.entry, self.model)?;
         let built = build(entry, &settings).map_err(|error| in_file(error, &self.entry))?;
+        check_cell(&built)?;
         let log = log(&built);
         if self.dry_run {
             return super::print(&log);
@@ -278,6 +281,28 @@ impl Build {
         };
         Ok(CellPlan { shape, size, orient: self.orient })
     }
+}
+
+/// Fails if the cell is too small for the cutoffs of the input file, which are those of the force field. The cell may
+/// shrink while the density equilibrates.
+fn check_cell(built: &Built) -> Result<()> {
+    let cutoff = ForceOptions::default().longest_cutoff(&built.description.topology);
+    let Some((cell, cutoff)) = built.cell.zip(cutoff) else { return Ok(()) };
+    let (largest, needed) = (cell.max_cutoff(), cutoff / (1.0 - SHRINKING));
+    if needed <= largest {
+        return Ok(());
+    }
+    // edges of the cell for a cell width of 1; the edges of all cells that are not rectangular are equal
+    let [edge, y, z] = cell.rows();
+    let is_rectangular = y.x == 0.0 && z.x == 0.0;
+    let edge = if is_rectangular { 1.0 } else { 0.5 * edge.norm() / largest };
+    let more = (100.0 * edge * (needed - largest)).ceil() / 100.0;
+    let message = format!(
+        "the cell is too small for the cutoff of the force field, {cutoff} nm, which must stay shorter than half of the \
+         cell width while the density equilibrates; half of the width is {largest:.3} nm"
+    );
+    let help = format!("increase --padding by {more:.2} nm, or --size by {:.2} nm", 2.0 * more);
+    Err(Problem::new(message).help(help).into())
 }
 
 /// Parses the value of an option as a length (nm). Error messages name the option.

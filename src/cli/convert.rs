@@ -257,7 +257,7 @@ impl Convert {
         }
         if let Some((system, group)) = system.zip(self.align.as_ref().map(group).transpose()?.flatten()) {
             let reference = self.reference.positions(source, system, &group)?;
-            operations.push(Box::new(Align { system, group, reference }));
+            operations.push(Box::new(Align::new(system, group, reference, self.unwrap)));
         }
         Ok(operations)
     }

@@ -77,12 +77,13 @@ impl Operation for Unwrap {
     }
 }
 
-/// Operation that moves the center of a selection to the center of the cell, and all other molecules to the periodic
-/// images around the selection. Without a cell, the center of the selection moves to the origin.
+/// Operation that moves the center of a selection to the center of the cell, and every other molecule to the periodic
+/// image whose mean position is closest to the center of the cell. Without a cell, the center of the selection moves to
+/// the origin.
 pub struct Center<'a> {
     system: &'a AnalysedSystem<'a>,
     group: Group,
-    /// molecules without selected atoms, which are moved to the periodic images around the selection
+    /// molecules without selected atoms, which are moved to the periodic images closest to the center of the cell
     others: Vec<usize>,
 }
 
@@ -109,8 +110,8 @@ impl Operation for Center<'_> {
         if let Some(cell) = &frame.cell {
             for &molecule in &self.others {
                 let atoms = self.system.molecules().atoms(molecule);
-                let (_, image) = cell.wrap(mean(atoms, &frame.positions));
-                shift(atoms, -cell.shift(image), &mut frame.positions);
+                let image = cell.nearest_image(mean(atoms, &frame.positions) - middle);
+                shift(atoms, cell.shift(image), &mut frame.positions);
             }
         }
         Ok(())
@@ -120,19 +121,46 @@ impl Operation for Center<'_> {
 /// Operation that superposes the selected atoms on their reference positions (nm), with equal weights. The translation
 /// and rotation are applied to all positions, and the rotation alone to velocities and forces. The rotated frame has no
 /// cell, because cells are stored in a fixed orientation.
+///
+/// The molecules of the group are moved to the periodic images that fit best to the reference. The images are chosen
+/// in every frame. If the frames are unwrapped, the images are chosen in the first frame, and each molecule is moved by
+/// the same vector in all frames, so that the paths of the molecules stay continuous.
 pub struct Align<'a> {
     /// system of the frames
-    pub system: &'a AnalysedSystem<'a>,
+    system: &'a AnalysedSystem<'a>,
     /// superposed group
-    pub group: Group,
+    group: Group,
     /// reference positions of the group, nm
-    pub reference: Vec<Vec3>,
+    reference: Vec<Vec3>,
+    is_unwrapped: bool,
+    /// vector (nm) by which each atom of unwrapped frames is moved; chosen in the first frame
+    moves: Option<Vec<Vec3>>,
+}
+
+impl<'a> Align<'a> {
+    /// Creates the operation for a group of atoms with its reference positions (nm). `is_unwrapped` states that
+    /// [`Unwrap`] precedes the operation.
+    pub fn new(system: &'a AnalysedSystem<'a>, group: Group, reference: Vec<Vec3>, is_unwrapped: bool) -> Self {
+        Self { system, group, reference, is_unwrapped, moves: None }
+    }
+
+    /// Moves the molecules of the group to their periodic images, and returns the positions (nm) of the group.
+    fn fit(&mut self, frame: &mut StoredFrame) -> Vec<Vec3> {
+        if let Some(moves) = &self.moves {
+            frame.positions.iter_mut().zip(moves).for_each(|(r, by)| *r += *by);
+            return self.group.stored(frame);
+        }
+        let before = self.is_unwrapped.then(|| frame.positions.clone());
+        self.system.make_whole(frame);
+        let fitted = self.system.fit(&self.group, frame, &self.reference);
+        self.moves = before.map(|before| frame.positions.iter().zip(before).map(|(r, before)| *r - before).collect());
+        fitted
+    }
 }
 
 impl Operation for Align<'_> {
     fn apply(&mut self, frame: &mut StoredFrame) -> Result<()> {
-        self.system.make_whole(frame);
-        let motion = Superposition::new(&self.system.fit(&self.group, frame, &self.reference), &self.reference);
+        let motion = Superposition::new(&self.fit(frame), &self.reference);
         frame.positions.iter_mut().for_each(|r| *r = motion.apply(*r));
         frame.velocities.iter_mut().chain(&mut frame.forces).for_each(|v| *v = motion.turn(*v));
         frame.cell = None;

@@ -17,7 +17,7 @@ mod session;
 
 pub use crate::observe::energies::Observed;
 pub use check::{
-    AMBER_CUTOFF, FEW_STEPS, describe_conventions, describe_lj_end, describe_methods, describe_stage,
+    AMBER_CUTOFF, FEW_STEPS, SHRINKING, describe_conventions, describe_lj_end, describe_methods, describe_stage,
     estimated_acceptances, preflight, refuse, warnings,
 };
 pub use checkpoint::{Checkpoint, Fingerprint, RunPosition, Written, state_hash};

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use md::format::{TopologyOptions, read_coordinates, read_names, write_mmcif, write_pdb};
+use md::format::{TopologyOptions, read_coordinates, read_names, write_gro, write_mmcif, write_pdb};
 use md::system::Topology;
 
 /// PDB records of chain A with insertion codes, and of chain B, whose residue has the same number as residues of chain
@@ -65,6 +65,21 @@ fn insertion_codes_and_chains_are_kept() {
     for found in written_again(&path) {
         assert_eq!(found, expected);
     }
+}
+
+#[test]
+fn negative_residue_numbers_keep_their_sign() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("entry.pdb");
+    std::fs::write(&path, ENTRY.replace("SER A 163 ", "SER A  -3 ")).unwrap();
+    for found in written_again(&path) {
+        assert_eq!(found[0], ("A".to_owned(), -3, None, "SER".to_owned()));
+    }
+    let topology = read_names(&path, &TopologyOptions::default()).unwrap().topology;
+    let positions = read_coordinates(&path, None, None).unwrap().positions;
+    let mut out = vec![];
+    write_gro(&topology, 0..positions.len(), &positions, &[], None, "", &mut out).unwrap();
+    assert!(String::from_utf8(out).unwrap().contains("\n   -3SER "));
 }
 
 #[test]

@@ -206,7 +206,7 @@ fn molecules_are_unwrapped_and_put_back() {
 #[test]
 fn a_selection_is_centered_and_the_rest_around_it() {
     let folder = tempfile::tempdir().unwrap();
-    let (path, _) = drifting(folder.path(), 5);
+    let (path, _) = drifting(folder.path(), 40);
     let output = folder.path().join("centered.trr");
     converted(&["--center", "protein"], &path, &output);
     for frame in frames(&output) {
@@ -214,10 +214,30 @@ fn a_selection_is_centered_and_the_rest_around_it() {
         let center = frame.positions[..6].iter().copied().sum::<Vec3>() / 6.0;
         assert!((cell.to_fractional(center) - Vec3::splat(0.5)).norm() < 1e-6);
         for water in frame.positions[6..21].chunks(3) {
-            let s = cell.to_fractional(water.iter().copied().sum::<Vec3>() / 3.0).to_array();
-            assert!(s.iter().all(|s| (-1e-6..1.0 + 1e-6).contains(s)), "{s:?}");
+            let away = water.iter().copied().sum::<Vec3>() / 3.0 - center;
+            let images = (0..125).map(|k| cell.shift([k / 25, k / 5 % 5, k % 5].map(|n| n - 2)));
+            let closest = images.map(|shift| (away + shift).norm()).fold(f64::INFINITY, f64::min);
+            assert!(away.norm() < closest + 1e-6, "{away:?} {closest}");
         }
     }
+}
+
+/// In the first frame of an aligned, unwrapped trajectory two waters may be in other periodic images. Their distance
+/// vector changes afterwards as in the unwrapped trajectory, apart from the rotation.
+#[test]
+fn superposition_keeps_unwrapped_paths() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, expected) = drifting(folder.path(), 40);
+    let output = folder.path().join("aligned.trr");
+    converted(&["--unwrap", "--align", "water"], &path, &output);
+    let found = frames(&output);
+    let between = |positions: &[Vec3]| positions[18] - positions[6];
+    let moved = between(&found[0].positions) - between(&expected[0]);
+    for (found, expected) in found.iter().zip(&expected) {
+        let distance = (between(expected) + moved).norm();
+        assert!((between(&found.positions).norm() - distance).abs() < 1e-4, "{distance}");
+    }
+    assert!((between(&expected[39]) + moved).norm() > 5.0, "the waters do not move apart by more than the cell");
 }
 
 #[test]

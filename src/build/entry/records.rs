@@ -160,12 +160,9 @@ pub(super) fn position([x, y, z]: [Option<f64>; 3]) -> Result<Vec3, Problem> {
 /// from the names of the atom and of its residue.
 pub(super) fn element_of(symbol: &str, name: &str, residue: &str) -> (u8, bool) {
     let letters = symbol.trim_end_matches(|c: char| !c.is_ascii_alphabetic());
-    if letters.eq_ignore_ascii_case("D") {
-        return (1, true);
-    }
     let stated = element::number(letters);
     let found = if stated == 0 { element::of_names(name, residue) } else { stated };
-    (found, false)
+    (found, letters.eq_ignore_ascii_case("D"))
 }
 
 /// Returns the first character of a text; `None` if the text is empty.

@@ -80,7 +80,6 @@ impl AtomTypes {
             let class = self.class_number(node.text("class")?);
             let number = match node.attribute("element") {
                 None | Some("") => 0,
-                Some("D") => 1,
                 Some(symbol) => match element::number(symbol) {
                     0 => return Err(node.problem(format!("{symbol} is not a chemical element"))),
                     number => number,

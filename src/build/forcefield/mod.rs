@@ -167,6 +167,11 @@ impl ForceField {
         Some(Factors14 { coulomb, lennard_jones: self.lennard_jones.scale14.unwrap_or(usual) })
     }
 
+    /// Returns whether a residue template has this name.
+    pub fn has_template(&self, name: &str) -> bool {
+        self.templates.named(name).is_some()
+    }
+
     /// Makes the energy terms of a structure, which must have all hydrogens, bonds and virtual sites.
     pub fn describe(&self, structure: &Structure) -> Result<Description> {
         create::description(self, structure)

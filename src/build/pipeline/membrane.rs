@@ -3,13 +3,11 @@
 use md_engine::error::Problem;
 use md_engine::vec3::Vec3;
 
-use super::solvate::{new_chain, numbers, residue};
+use super::solvate::{WATER, new_chain, numbers, residue};
 use crate::entry::{Decision, Subject};
-use crate::solvent::{Bilayer, CellPlan, Embedded, Enclosed, Leaflet, Patch, Shape, Size};
+use crate::solvent::{Bilayer, CellPlan, Embedded, Enclosed, Leaflet, Patch, Placement, Shape, Size};
 use crate::structure::Structure;
 
-/// Residue name of waters in a structure.
-const WATER: &str = "HOH";
 /// Names of the leaflets.
 const LEAFLETS: [&str; 2] = ["upper leaflet", "lower leaflet"];
 
@@ -24,7 +22,11 @@ pub(super) struct InMembrane {
 
 /// Returns the equilibrated patch of `lipid` and the padding (nm) of the cell `plan`; `None` without a membrane.
 /// Refuses a cell that cannot contain a membrane.
-pub(super) fn plan(lipid: Option<&str>, plan: Option<&CellPlan>) -> Result<Option<(Patch, f64)>, Problem> {
+pub(super) fn plan(
+    lipid: Option<&str>,
+    plan: Option<&CellPlan>,
+    ions: Placement,
+) -> Result<Option<(Patch, f64)>, Problem> {
     let Some(lipid) = lipid else { return Ok(None) };
     let patch = Patch::read(lipid)?;
     let refused = |message: &str, help: &str| Err(Problem::new(message).help(help));
@@ -36,6 +38,11 @@ pub(super) fn plan(lipid: Option<&str>, plan: Option<&CellPlan>) -> Result<Optio
         Some(plan) if plan.orient => refused(
             "a membrane needs the orientation of the entry, in which z is the normal of the membrane",
             "leave out --orient",
+        ),
+        Some(_) if ions == Placement::Electrostatic => refused(
+            "the potential of a membrane that extends through the cell is not computed, so that it cannot decide the \
+             places of ions",
+            "leave out --ions, or give --ions random",
         ),
         Some(CellPlan { size: Size::Padding(padding), .. }) => Ok(Some((patch, *padding))),
         Some(_) => refused("a membrane needs a padding instead of a cell size", "give a padding such as 1 nm"),

@@ -4,6 +4,7 @@
 //! Missing heavy atoms of standard residues are rebuilt. A structure with other faults is refused: missing loops
 //! without caps, residues that cannot be placed, and residues without bonds.
 
+mod caps;
 mod ligands;
 mod membrane;
 mod orientation;
@@ -131,7 +132,7 @@ impl Default for Added {
 
 /// Builds a system from an entry.
 pub fn build(mut entry: Entry, settings: &Settings) -> Result<Built> {
-    let membrane = membrane::plan(settings.membrane.as_deref(), settings.cell.as_ref())?;
+    let membrane = membrane::plan(settings.membrane.as_deref(), settings.cell.as_ref(), settings.ions.placement)?;
     let mut model = Model::read(&settings.fields, &settings.water)?;
     let ligands = ligands::define(&mut entry, &mut model.field, &settings.ligands)?;
     let options = entry::Options { kept: ligands.names, ..settings.entry.clone() };
@@ -151,6 +152,7 @@ pub fn build(mut entry: Entry, settings: &Settings) -> Result<Built> {
     decisions.extend(orientation::decisions(&hydrogenated));
     let pkas = protonation::labelled(&hydrogenated);
     let (mut structure, mut positions) = (hydrogenated.structure, hydrogenated.positions);
+    caps::join(&mut structure, |name| model.field.has_template(name));
     solvate::add_sites(&mut structure, &mut positions, model.sites);
     let (mut cell, mut added) = (None, Added::default());
     if let Some(plan) = &settings.cell {

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use md_engine::cell::PeriodicCell;
-use md_engine::error::Result;
+use md_engine::error::{Problem, Result};
+use md_engine::system;
 use md_engine::vec3::Vec3;
 
 use super::species::{self, Ion};
@@ -17,6 +18,14 @@ use crate::structure::{Atom, Residue, Structure};
 const EXTRA: &str = "M";
 /// Largest residue number of added molecules: numbers in PDB files have four digits.
 const NUMBERS: i32 = 9999;
+/// Residue name of water in a structure.
+pub(super) const WATER: &str = "HOH";
+/// Largest difference (e) between the sum of the partial charges of a solute and an integer that is attributed to
+/// rounding. Partial charges of ligands often have two to four decimals, so that the sum over 50 atoms is off by up to
+/// 0.05 e.
+const LARGEST_EXCESS: f64 = 0.1;
+/// Difference (e) from an integer that the log states. Charges of force fields have four or more decimals.
+const ROUNDING: f64 = 1e-4;
 
 /// A structure in water.
 pub(super) struct Solvated {
@@ -46,14 +55,16 @@ pub(super) fn solvate(
         .collect();
     let mut waters = fill(&cell, &solute, &model.geometry)?;
     waters.retain(|water| admits(water[0]));
-    let charge = charges.iter().map(|atom| atom.charge).sum::<f64>().round() as i64;
+    let exact = charges.iter().map(|atom| atom.charge).sum::<f64>();
+    let charge = whole_charge(exact, &structure, &charges)?;
     let ion_plan = IonPlan {
         cation_valence: cation.valence(),
         anion_valence: anion.valence(),
         concentration: ions.salt,
         salt: ions.rule,
     };
-    let counts = ion_plan.counts(charge, waters.len())?;
+    let kept = structure.residues.iter().filter(|residue| residue.name == WATER).count();
+    let counts = ion_plan.counts(charge, waters.len(), kept)?;
     let oxygens: Vec<Vec3> = waters.iter().map(|water| water[0]).collect();
     let solute: Vec<Charge> =
         positions.iter().zip(&charges).map(|(&position, atom)| Charge { position, charge: atom.charge }).collect();
@@ -74,7 +85,7 @@ pub(super) fn solvate(
     let water = molecule(model.sites);
     for (places, number) in waters.iter().zip(numbers) {
         let first = structure.atoms.len();
-        structure.residues.push(residue("HOH", number, chain, first));
+        structure.residues.push(residue(WATER, number, chain, first));
         structure.bonds.extend(water.bonds.iter().map(|bond| bond.map(|atom| atom + first as u32)));
         structure.atoms.extend(water.atoms.iter().cloned());
         positions.extend(places.iter().chain(std::iter::repeat(&places[0])).take(model.sites));
@@ -86,8 +97,24 @@ pub(super) fn solvate(
         ions: [cation.word, anion.word],
         ..Added::default()
     };
-    let decisions = decisions(&cell, &added, reason(charge, ions, &ion_plan, [cation, anion])?);
+    let decisions = decisions(&cell, &added, reason(exact, ions, &ion_plan, [cation, anion])?);
     Ok(Solvated { structure, positions, cell, added, decisions })
+}
+
+/// Returns the charge of the solute (e) as an integer. Fails if the sum of the partial charges, `exact`, is not close
+/// to an integer, and names the residue whose charge is farthest from an integer.
+fn whole_charge(exact: f64, structure: &Structure, atoms: &[system::Atom]) -> Result<i64> {
+    let excess = |charge: f64| (charge - charge.round()).abs();
+    if excess(exact) <= LARGEST_EXCESS {
+        return Ok(exact.round() as i64);
+    }
+    let of_residue = |residue| structure.residue_atoms(residue).map(|atom| atoms[atom].charge).sum::<f64>();
+    let residues = (0..structure.residues.len()).map(|residue| (residue, of_residue(residue)));
+    let farthest = residues.max_by(|a, b| excess(a.1).total_cmp(&excess(b.1)));
+    let residue = farthest.map(|(residue, charge)| format!("; {} has {charge:.4} e", structure.residue_label(residue)));
+    let message =
+        format!("the solute has a charge of {exact:.4} e, which ions cannot neutralise{}", residue.unwrap_or_default());
+    Err(Problem::new(message).help("correct the partial charges, so that their sum is an integer").into())
 }
 
 /// Residue numbers for added molecules: the numbers count from 1 to [`NUMBERS`], and then begin at 1 again.
@@ -124,7 +151,7 @@ pub(super) fn add_sites(structure: &mut Structure, positions: &mut Vec<Vec3>, si
             new.atoms.push(structure.atoms[atom].clone());
             placed.push(positions[atom]);
         }
-        if residue.name == "HOH" {
+        if residue.name == WATER {
             new.atoms.push(Atom { name: EXTRA.to_owned(), element: 0 });
             placed.push(positions[residue.first as usize]);
         }
@@ -141,10 +168,15 @@ fn decisions(cell: &PeriodicCell, added: &Added, reason: String) -> Vec<Decision
     vec![decision(filled, "the cell has the requested padding or size".to_owned()), decision(replaced, reason)]
 }
 
-/// Returns a sentence that explains the numbers and positions of the ions. `charge` (e) is the charge of the solute.
-fn reason(charge: i64, ions: &Ions, plan: &IonPlan, [cation, anion]: [&Ion; 2]) -> Result<String> {
+/// Returns a sentence that explains the numbers and positions of the ions. `exact` (e) is the sum of the partial
+/// charges of the solute.
+fn reason(exact: f64, ions: &Ions, plan: &IonPlan, [cation, anion]: [&Ion; 2]) -> Result<String> {
+    let charge = exact.round() as i64;
     let mut text =
         format!("the solute has a charge of {charge} e, and the requested salt concentration is {} mol/L", ions.salt);
+    if (exact - exact.round()).abs() > ROUNDING {
+        text += &format!("; the partial charges add up to {exact:.4} e");
+    }
     if ions.rule == Salt::Equilibrium {
         text += "; SLTCAP gives the numbers in equilibrium with salt of this concentration";
     }

@@ -57,27 +57,29 @@ pub struct IonCounts {
 
 impl IonPlan {
     /// Returns the numbers of ions for a solute with the given charge (e). `waters` is the number of waters that ions
-    /// can replace. Solute and ions together are neutral.
-    pub fn counts(&self, solute_charge: i64, waters: usize) -> Result<IonCounts, Problem> {
+    /// can replace, and `kept` is the number of other waters, which also count as solvent. Solute and ions together are
+    /// neutral.
+    pub fn counts(&self, solute_charge: i64, waters: usize, kept: usize) -> Result<IonCounts, Problem> {
         self.check()?;
         if solute_charge.abs() > LARGEST_CHARGE {
             return Err(Problem::new(format!("the charge of the solute, {solute_charge} e, is too large"))
                 .help("check the charges and the protonation of the solute"));
         }
-        if u32::try_from(waters).is_err() {
+        let solvent = waters.saturating_add(kept);
+        if u32::try_from(solvent).is_err() {
             return Err(
-                Problem::new(format!("{waters} waters are more than md can number")).help("choose a smaller cell")
+                Problem::new(format!("{solvent} waters are more than md can number")).help("choose a smaller cell")
             );
         }
         let neutral = self.neutralizing(solute_charge)?;
         let [cations, anions] = match self.salt {
             Salt::Added => {
-                let remaining = (waters as f64 - (neutral[0] + neutral[1]) as f64).max(0.0);
+                let remaining = (solvent as f64 - (neutral[0] + neutral[1]) as f64).max(0.0);
                 let units = (self.concentration * remaining / WATER_CONCENTRATION).round() as i64;
                 let [cations, anions] = self.formula();
                 [neutral[0] + units * cations, neutral[1] + units * anions]
             }
-            Salt::Equilibrium => self.nearest_neutral(solute_charge, waters, neutral),
+            Salt::Equilibrium => self.nearest_neutral(solute_charge, solvent, neutral),
         };
         if (cations + anions) as u64 > waters as u64 {
             return Err(Problem::new(format!(
@@ -180,7 +182,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn counts(plan: IonPlan, charge: i64, waters: usize) -> [usize; 2] {
-        let counts = plan.counts(charge, waters).unwrap();
+        let counts = plan.counts(charge, waters, 0).unwrap();
         [counts.cations, counts.anions]
     }
 
@@ -198,7 +200,7 @@ mod tests {
         assert_eq!(counts(plan(2, 1, 0.0), -5, 100), [3, 1]);
         assert_eq!(counts(plan(2, 3, 0.0), -1, 100), [2, 1]);
         assert_eq!(counts(plan(2, 3, 0.0), 1, 100), [1, 1]);
-        assert!(plan(2, 2, 0.0).counts(-5, 100).unwrap_err().message.contains("cannot neutralize"));
+        assert!(plan(2, 2, 0.0).counts(-5, 100, 0).unwrap_err().message.contains("cannot neutralize"));
     }
 
     #[test]
@@ -208,13 +210,17 @@ mod tests {
         assert_eq!(counts(plan(1, 1, 0.15), -8, 5548), [23, 15]);
         // 15 formula units of MgCl₂
         assert_eq!(counts(plan(2, 1, 0.15), 0, 5540), [15, 30]);
-        assert!(plan(1, 1, 40.0).counts(0, 1000).unwrap_err().help.unwrap().contains("lower concentration"));
-        assert!(plan(1, 1, 0.0).counts(-7, 6).is_err());
+        // waters of the entry are solvent, although ions do not replace them
+        let counts = plan(1, 1, 0.15).counts(0, 5000, 540).unwrap();
+        assert_eq!([counts.cations, counts.anions], [15, 15]);
+        assert!(plan(1, 1, 20.0).counts(0, 10, 1000).unwrap_err().message.contains("only 10 waters"));
+        assert!(plan(1, 1, 40.0).counts(0, 1000, 0).unwrap_err().help.unwrap().contains("lower concentration"));
+        assert!(plan(1, 1, 0.0).counts(-7, 6, 0).is_err());
         for bad in [f64::NAN, -0.1, 1e9] {
-            assert!(plan(1, 1, bad).counts(0, 1000).unwrap_err().help.is_some());
+            assert!(plan(1, 1, bad).counts(0, 1000, 0).unwrap_err().help.is_some());
         }
-        assert!(plan(0, 1, 0.1).counts(0, 1000).is_err() && plan(1, 9, 0.1).counts(0, 1000).is_err());
-        assert!(plan(1, 1, 0.1).counts(i64::MAX, 1000).is_err());
+        assert!(plan(0, 1, 0.1).counts(0, 1000, 0).is_err() && plan(1, 9, 0.1).counts(0, 1000, 0).is_err());
+        assert!(plan(1, 1, 0.1).counts(i64::MAX, 1000, 0).is_err());
     }
 
     /// Compares [`sltcap`] with the closed form of the paper, N± = N₀ (√(1 + (Q/2N₀)²) ∓ Q/2N₀).
@@ -257,7 +263,7 @@ mod tests {
         assert!((19..=20).contains(&cations), "{cations}");
         assert_eq!(counts(equilibrium, 0, 5540), [15, 15]);
         assert_eq!(counts(IonPlan { concentration: 0.0, ..equilibrium }, -8, 5540), [8, 0]);
-        let divalent = IonPlan { cation_valence: 2, ..equilibrium }.counts(-8, 5540).unwrap_err();
+        let divalent = IonPlan { cation_valence: 2, ..equilibrium }.counts(-8, 5540, 0).unwrap_err();
         assert!(divalent.message.contains("SLTCAP") && divalent.help.unwrap().contains("volume"));
     }
 
@@ -269,10 +275,11 @@ mod tests {
             equilibrium: bool,
             charge in prop_oneof![any::<i64>(), -300i64..300],
             waters in prop_oneof![any::<usize>(), 0usize..30_000],
+            kept in prop_oneof![any::<usize>(), 0usize..30_000],
         ) {
             let salt = if equilibrium { Salt::Equilibrium } else { Salt::Added };
             let plan = IonPlan { cation_valence: valences[0], anion_valence: valences[1], concentration, salt };
-            if let Ok(counts) = plan.counts(charge, waters) {
+            if let Ok(counts) = plan.counts(charge, waters, kept) {
                 let ions = counts.cations as i64 * i64::from(valences[0]) - counts.anions as i64 * i64::from(valences[1]);
                 prop_assert_eq!(ions, -charge);
                 prop_assert!(counts.cations + counts.anions <= waters);

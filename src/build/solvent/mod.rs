@@ -16,7 +16,7 @@
 //! let enclosed = plan.around(&[Vec3::ZERO])?;
 //! let solute = [SoluteAtom { position: enclosed.positions[0], radius: 0.2 }];
 //! let waters = fill(&enclosed.cell, &solute, &WaterGeometry::TIP3P)?;
-//! let counts = IonPlan { concentration: 0.15, ..IonPlan::default() }.counts(-3, waters.len())?;
+//! let counts = IonPlan { concentration: 0.15, ..IonPlan::default() }.counts(-3, waters.len(), 0)?;
 //! assert_eq!(counts.cations - counts.anions, 3);
 //! let oxygens: Vec<Vec3> = waters.iter().map(|water| water[0]).collect();
 //! let charges = [Charge { position: solute[0].position, charge: -3.0 }];

@@ -253,7 +253,7 @@ mod tests {
     fn ions_are_apart_from_the_solute_and_each_other() {
         for shape in [Shape::Cube, Shape::Rectangular, Shape::Octahedron, Shape::Dodecahedron] {
             let (cell, charges, oxygens) = system(shape);
-            let counts = IonPlan { concentration: 0.2, ..IonPlan::default() }.counts(-3, oxygens.len()).unwrap();
+            let counts = IonPlan { concentration: 0.2, ..IonPlan::default() }.counts(-3, oxygens.len(), 0).unwrap();
             for method in METHODS {
                 let sites = place_ions(&cell, &charges, &oxygens, &counts, method).unwrap();
                 assert_eq!([sites.cations.len(), sites.anions.len()], [counts.cations, counts.anions]);

@@ -12,9 +12,9 @@ use md_engine::vec3::{Vec3, vec3};
 use super::extent::{bounds, diameter, principal_axes};
 use super::limits;
 
-/// Smallest distance (nm) between the solute and the faces of a cell whose size is given instead of a padding. The
-/// value is the distance between nearest oxygens in water, so that a layer of water fits: L. B. Skinner et al., J.
-/// Chem. Phys. 138, 074506 (2013), doi:10.1063/1.4790861.
+/// Smallest distance (nm) between the solute and the faces of a cell. The value is the distance between nearest oxygens
+/// in water, so that a layer of water fits: L. B. Skinner et al., J. Chem. Phys. 138, 074506 (2013),
+/// doi:10.1063/1.4790861.
 const WATER_LAYER: f64 = 0.28;
 
 /// Shape of a periodic cell.
@@ -28,6 +28,16 @@ pub enum Shape {
     Octahedron,
     /// rhombic dodecahedron with a square xy plane, a lattice with the angles 60°, 60°, 90°
     Dodecahedron,
+}
+
+/// Fails if a padding (nm) leaves no room for a layer of water at each face.
+pub(super) fn check_padding(padding: f64) -> Result<(), Problem> {
+    if padding >= WATER_LAYER && padding.is_finite() {
+        return Ok(());
+    }
+    let message =
+        format!("a padding of {padding} nm leaves no room for a layer of water, {WATER_LAYER} nm, at each face");
+    Err(Problem::new(message).help("give a padding such as 1.0 nm"))
 }
 
 /// Size of a periodic cell.
@@ -103,11 +113,10 @@ impl CellPlan {
                 return Err(Problem::new("a padding without a solute has no meaning")
                     .help("give the size of the cell instead of the padding"));
             }
-            Size::Padding(padding) if !(padding >= 0.0 && padding.is_finite()) => {
-                return Err(Problem::new(format!("the padding of {padding} nm is not valid"))
-                    .help("give a padding such as 1.0 nm"));
+            Size::Padding(padding) => {
+                check_padding(padding)?;
+                needed.map(|edge| edge + 2.0 * padding)
             }
-            Size::Padding(padding) => needed.map(|edge| edge + 2.0 * padding),
             Size::Distance(distance) => [distance; 3],
             Size::Edges(edges) if self.shape == Shape::Rectangular => edges,
             Size::Edges(_) => {
@@ -272,9 +281,10 @@ mod tests {
             for bad in [f64::NAN, f64::INFINITY, -1.0, 0.0] {
                 refused(shape, Size::Distance(bad), &[]);
             }
-            for bad in [f64::NAN, f64::INFINITY, -1.0] {
+            for bad in [f64::NAN, f64::INFINITY, -1.0, 0.0, 0.279] {
                 assert!(refused(shape, Size::Padding(bad), &solute).contains("padding of"));
             }
+            assert!(plan(shape, Size::Padding(0.28)).around(&solute).is_ok());
             assert!(refused(shape, Size::Distance(1e5), &solute).contains("more than"));
             assert!(refused(shape, Size::Padding(1.0), &[]).contains("without a solute"));
             refused(shape, Size::Padding(1.0), &[vec3(0.0, f64::NAN, 0.0)]);

@@ -4,6 +4,8 @@ use md_build::Built;
 use md_build::entry::{ResidueKind, standard_residue};
 
 use super::{COORDINATES, LOG};
+use crate::select::select;
+use crate::system::Topology;
 
 /// Returns an input file with a protocol for the system.
 pub(super) fn text(built: &Built, topology: &str) -> String {
@@ -13,7 +15,7 @@ pub(super) fn text(built: &Built, topology: &str) -> String {
     let has_protein = built.structure.atoms.iter().any(|atom| atom.name == "CA" && atom.element == 6);
     let has_membrane = built.added.lipids != [0; 2];
     let equilibration = match is_periodic {
-        _ if has_membrane => MEMBRANE.to_owned(),
+        _ if has_membrane => membrane(&built.description.topology),
         true if has_other_solute(built) => [PRESET, SOLUTE].concat(),
         true if has_protein => PRESET.to_owned(),
         true => [MINIMIZE, HEAT_IN_CELL].concat(),
@@ -94,12 +96,12 @@ const SEMI_ISOTROPIC: &str =
 /// Stages of minimisation and equilibration for a system with a membrane. At 310 K all lipids of `md build` are fluid.
 /// Among these lipids DLPE has the highest transition temperature, 303 K (R. Koynova and M. Caffrey, Chem. Phys. Lipids
 /// 69, 1 (1994), doi:10.1016/0009-3084(94)90024-8). The head groups are restrained until the lipid chains have filled
-/// the gaps at the solute. The head groups are then released while the area changes, and the solute is released last.
+/// the gaps at the solute. The head groups are then released while the area changes. [`membrane`] replaces the
+/// placeholders of the restraints of the solute.
 const MEMBRANE: &str = "[[stage]]
 name = \"minimize\"
 kind = \"minimize\"
-position_restraints = { select = \"heavy and not (water or ion or lipid)\" }
-
+<solute alone>
 [[stage]]
 name       = \"heat\"                   # at constant volume; holds the solute and the head groups of the lipids
 kind       = \"dynamics\"
@@ -110,8 +112,7 @@ temperature = \"10 K\"
 output     = { trajectory = \"none\" }
 thermostat = { kind = \"v-rescale\", temperature = [[\"0 ps\", \"10 K\"], [\"40 ps\", \"310 K\"]], coupling_time = \"0.1 ps\" }
 position_restraints = [
-  { select = \"heavy and not (water or ion or lipid)\" },
-  { select = \"lipid and name P\" },
+<solute>  { select = \"lipid and name P\" },
 ]
 
 [[stage]]
@@ -123,11 +124,12 @@ output     = { trajectory = \"none\" }
 thermostat = { kind = \"v-rescale\", temperature = \"310 K\", coupling_time = \"0.5 ps\" }
 barostat   = { kind = \"c-rescale\", coupling = \"semi-isotropic\", pressure = \"1 bar\", coupling_time = \"5 ps\" }
 position_restraints = [
-  { select = \"heavy and not (water or ion or lipid)\" },
-  { select = \"lipid and name P\", reference_scaling = \"all\", \
+<solute>  { select = \"lipid and name P\", reference_scaling = \"all\", \
 force_constant = [[\"0 ps\", \"1000 kJ/mol/nm^2\"], [\"150 ps\", \"0 kJ/mol/nm^2\"]] },
 ]
-
+";
+/// The last stage of the equilibration that begins with [`MEMBRANE`], if there is a solute.
+const RELEASE: &str = "
 [[stage]]
 name       = \"release\"                # lets the solute go
 kind       = \"dynamics\"
@@ -139,3 +141,18 @@ barostat   = { kind = \"c-rescale\", coupling = \"semi-isotropic\", pressure = \
 position_restraints = { select = \"heavy and not (water or ion or lipid)\", \
 force_constant = [[\"0 ps\", \"1000 kJ/mol/nm^2\"], [\"200 ps\", \"0 kJ/mol/nm^2\"]] }
 ";
+
+/// Returns the equilibration stages of a system with a membrane. Without a solute in the membrane, the restraints of
+/// the solute and the stage that releases the solute are left out.
+fn membrane(topology: &Topology) -> String {
+    let solute = "heavy and not (water or ion or lipid)";
+    let (alone, among, release) = match select(topology, solute) {
+        Ok(_) => (
+            format!("position_restraints = {{ select = \"{solute}\" }}\n"),
+            format!("  {{ select = \"{solute}\" }},\n"),
+            RELEASE,
+        ),
+        Err(_) => (String::new(), String::new(), ""),
+    };
+    MEMBRANE.replace("<solute alone>", &alone).replace("<solute>", &among) + release
+}

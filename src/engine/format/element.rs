@@ -127,8 +127,20 @@ pub fn symbol(atomic_number: u8) -> &'static str {
     entry(atomic_number).map_or("", |&(symbol, _)| symbol)
 }
 
-/// Returns the atomic number of an element symbol in upper or lower case; 0 if there is no such element.
+/// Isotopes with symbols of their own, and their elements.
+const ISOTOPES: [(&str, &str); 2] = [("D", "H"), ("T", "H")];
+
+/// Mass of deuterium in amu: G. Audi et al., Chin. Phys. C 45, 030003 (2021), doi:10.1088/1674-1137/abddaf.
+const DEUTERIUM: f64 = 2.0141;
+
+/// Returns the atomic number of an element symbol in upper or lower case; 0 if there is no such element. D (deuterium)
+/// and T (tritium) are hydrogen.
 pub fn number(symbol: &str) -> u8 {
+    let isotope = ISOTOPES.iter().find(|(isotope, _)| isotope.eq_ignore_ascii_case(symbol));
+    of_element(isotope.map_or(symbol, |(_, element)| element))
+}
+
+fn of_element(symbol: &str) -> u8 {
     let found = ELEMENTS.iter().position(|(known, _)| known.eq_ignore_ascii_case(symbol));
     found.map_or(0, |index| index as u8 + 1)
 }
@@ -170,13 +182,13 @@ pub fn of_names(name: &str, residue: &str) -> u8 {
     let (name, residue) = (letters(name), letters(residue));
     if name.eq_ignore_ascii_case(&residue) {
         let charmm = IONS_OF_CHARMM.iter().find(|(ion, _)| ion.eq_ignore_ascii_case(&name));
-        let found = number(charmm.map_or(name.as_str(), |(_, symbol)| symbol));
+        let found = of_element(charmm.map_or(name.as_str(), |(_, symbol)| symbol));
         if found != 0 {
             return found;
         }
     }
     let two = name.get(..2).filter(|start| OF_TWO_LETTERS.iter().any(|known| known.eq_ignore_ascii_case(start)));
-    number(two.or(name.get(..1)).unwrap_or_default())
+    of_element(two.or(name.get(..1)).unwrap_or_default())
 }
 
 /// Returns the atomic number that follows from the name and the mass (amu) of an atom. Returns 0 if no rule matches.
@@ -188,7 +200,8 @@ pub fn of_names(name: &str, residue: &str) -> u8 {
 ///    C, and `UNITED_TOLERANCE` otherwise.
 /// 3. The name begins with H, C, N, O, P or S, and the mass is possible for an atom of this element after hydrogen mass
 ///    repartitioning.
-/// 4. The mass is the atomic weight of an element.
+/// 4. The name begins with D, and the mass is that of deuterium.
+/// 5. The mass is the atomic weight of an element.
 pub fn guess(name: Name, mass: f64) -> u8 {
     let letters = name.as_str().trim_start_matches(|c: char| !c.is_ascii_alphabetic());
     let begins = |symbol: &str| letters.get(..symbol.len()).is_some_and(|start| start.eq_ignore_ascii_case(symbol));
@@ -211,9 +224,10 @@ pub fn guess(name: Name, mass: f64) -> u8 {
             begins(symbol(number)) && (lighter || hydrogen)
         })
     };
+    let deuterium = || (begins("D") && (mass - DEUTERIUM).abs() <= 0.5 * MASS_TOLERANCE).then_some(0);
     let nearest = || ELEMENTS.iter().position(|&(_, weight)| fits(weight));
-    match named.or_else(united).or_else(|| repartitioned().map(|(number, _)| usize::from(number) - 1)).or_else(nearest)
-    {
+    let repartitioned = || repartitioned().map(|(number, _)| usize::from(number) - 1);
+    match named.or_else(united).or_else(repartitioned).or_else(deuterium).or_else(nearest) {
         Some(index) => index as u8 + 1,
         None => 0,
     }
@@ -230,6 +244,11 @@ mod tests {
         {
             assert_eq!(symbol(number), expected);
         }
+    }
+
+    #[test]
+    fn isotopes_of_hydrogen_are_hydrogen() {
+        assert_eq!(["H", "D", "d", "T", "X"].map(number), [1, 1, 1, 1, 0]);
     }
 
     #[test]
@@ -264,6 +283,8 @@ mod tests {
             ("POT", 39.0983, "K"),
             ("CES", 132.905, "Cs"),
             ("CAD", 112.411, "Cd"),
+            ("D1", 2.014, "H"),
+            ("DUM", 0.0, ""),
         ] {
             assert_eq!(symbol(guess(Name::new(name), mass)), expected, "{name} {mass}");
         }
@@ -284,6 +305,7 @@ mod tests {
             ("SE", "MSE", "Se"),
             ("SD", "MET", "S"),
             ("MW", "SOL", ""),
+            ("DUM", "DUM", ""),
             ("", "", ""),
         ] {
             assert_eq!(symbol(of_names(name, residue)), expected, "{name} {residue}");

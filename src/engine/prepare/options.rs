@@ -139,6 +139,12 @@ impl ForceOptions {
         Truncation { cutoff, cutoff_lj, lj_modifier: self.lj_modifier.or(modifier), dispersion_correction }
     }
 
+    /// Returns the longer one of the two cutoffs (nm) for a topology; `None` without cutoffs.
+    pub fn longest_cutoff(&self, topology: &Topology) -> Option<f64> {
+        let truncation = self.truncation(topology);
+        Some(truncation.cutoff?.max(truncation.cutoff_lj?))
+    }
+
     /// Returns the keys of the input file whose values are left to the convention of the force field.
     pub fn left_to_force_field(&self) -> Vec<&'static str> {
         let keys = [

@@ -12,4 +12,4 @@ pub use lj_modifier::{describe_conventions, describe_lj_end};
 pub use preflight::preflight;
 pub use stage_description::describe_stage;
 pub use topology_methods::describe_methods;
-pub use warnings::{AMBER_CUTOFF, FEW_STEPS, estimated_acceptances, refuse, warnings};
+pub use warnings::{AMBER_CUTOFF, FEW_STEPS, SHRINKING, estimated_acceptances, refuse, warnings};

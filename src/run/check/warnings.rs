@@ -39,7 +39,7 @@ const CHARMM_CUTOFF: f64 = 1.2;
 /// Largest difference (nm) between two cutoffs that count as equal.
 const SAME_LENGTH: f64 = 1e-6;
 /// Largest expected relative change of the cell edges while a solvated system equilibrates at constant pressure.
-const SHRINKING: f64 = 0.05;
+pub const SHRINKING: f64 = 0.05;
 /// Inverse of the resolution of positions with three decimals, 1/nm. A coordinate counts as a multiple of 0.001 nm if
 /// its distance from the nearest multiple is less than [`WHOLE`], in units of 0.001 nm. Rounding errors of coordinates
 /// in `f64` are far smaller than [`WHOLE`].

@@ -9,7 +9,9 @@ use crate::system::Topology;
 use crate::vec3::Vec3;
 
 /// Smallest atom or residue number that does not fit into five columns, where the numbers start again at 0.
+/// [`NEGATIVE_NUMBERS`] is the same without sign for negative residue numbers, whose sign takes a column.
 const NUMBERS: usize = 100_000;
+const NEGATIVE_NUMBERS: i32 = 10_000;
 
 /// Writes the given atoms, which must be in ascending order. `positions` (nm) and `velocities` (nm/ps, or empty) have
 /// an element for every atom of the topology. If there is no cell, the box is written as zeros.
@@ -33,7 +35,7 @@ pub fn write_gro(
             let _ = write!(
                 text,
                 "{:5}{:<5.5}{:>5.5}{:5}",
-                residue.number.rem_euclid(NUMBERS as i32),
+                residue.number % if residue.number < 0 { NEGATIVE_NUMBERS } else { NUMBERS as i32 },
                 residue.name.as_str(),
                 atom.name.as_str(),
                 number % NUMBERS,

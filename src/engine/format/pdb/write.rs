@@ -11,9 +11,11 @@ use crate::units::ANGSTROM;
 use crate::vec3::Vec3;
 
 /// Number of different serial numbers in five columns. [`RESIDUE_NUMBERS`] is the number of different residue numbers
-/// in four columns. Numbering restarts at 0 after the largest number, as viewers expect.
+/// in four columns, and [`NEGATIVE_NUMBERS`] is the number of those with a sign. Numbering restarts at 0 after the
+/// largest number, as viewers expect.
 const SERIALS: usize = 100_000;
 const RESIDUE_NUMBERS: i32 = 10_000;
+const NEGATIVE_NUMBERS: i32 = 1000;
 
 /// Writes `positions` (nm) as PDB records. Molecules of one residue (water, ions, ligands) have `HETATM` records. Every
 /// molecule ends with `TER`. Chain identifiers and insertion codes are written if they have one character.
@@ -134,7 +136,7 @@ fn push_head(topology: &Topology, molecules: &Molecules, before: Option<usize>, 
         name_columns(atom),
         format!("{:>3.4}", residue.name),
         one_column(label.chain.as_str()),
-        residue.number.rem_euclid(RESIDUE_NUMBERS),
+        residue.number % if residue.number < 0 { NEGATIVE_NUMBERS } else { RESIDUE_NUMBERS },
         label.insertion_code.filter(char::is_ascii_graphic).unwrap_or(' '),
     );
 }
