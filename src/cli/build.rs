@@ -1,6 +1,7 @@
 //! `md build`: makes a system from an entry of the Protein Data Bank.
 
 mod input;
+mod topology;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -12,21 +13,19 @@ use md_build::hydrogens::PkaModel;
 use md_build::solvent::{CellPlan, Placement, Salt, Shape, Size, lipid_names};
 use md_build::{Built, Caps, Ions, ResidueName, Settings, anion_names, build, cation_names, field_names, water_names};
 
-use crate::convert::write_topology;
 use crate::error::{Error, Problem, Result};
 use crate::format::{Coordinates, write_mmcif, write_pdb, write_rst7};
 use crate::observe::replace::replace_synced;
 use crate::prepare::ForceOptions;
 use crate::run::SHRINKING;
 use crate::units::Dimension;
+use topology::WrittenTopology;
 
 /// Names of the files that `md build` writes.
 const COORDINATES: &str = "system.rst7";
 const INPUT: &str = "input.toml";
 const LOG: &str = "build.log";
 const DECISIONS: &str = "build.json";
-/// Names of topology files in different formats: the first format that can express the system is written.
-const TOPOLOGIES: [&str; 2] = ["system.prmtop", "system.top"];
 /// Largest number of atoms in a PDB file, because atom serial numbers have five digits; larger systems are written as
 /// PDBx/mmCIF.
 const PDB_ATOMS: usize = 99_999;
@@ -363,56 +362,6 @@ fn concentration(text: &str) -> Result<f64> {
     let value: Option<f64> = number.parse().ok().filter(|value: &f64| value.is_finite() && *value >= 0.0);
     let problem = || Problem::new(format!("--salt {text:?}")).help("write a concentration, for example \"0.15 M\"");
     Ok(factor.zip(value).map(|(factor, value)| factor * value).ok_or_else(problem)?)
-}
-
-/// Name of the topology file that was written. If an earlier format of [`TOPOLOGIES`] could not be written, `refusal`
-/// is the error of that format.
-struct WrittenTopology {
-    name: &'static str,
-    refusal: Option<Error>,
-}
-
-impl WrittenTopology {
-    /// Writes the topology in the first format of [`TOPOLOGIES`] that can express the system.
-    fn write(built: &Built, folder: &Path) -> Result<Self> {
-        let mut refusal = None;
-        for name in TOPOLOGIES {
-            match write_topology(&built.description, built.cell.as_ref(), &folder.join(name)) {
-                Ok(()) => return Ok(WrittenTopology { name, refusal }),
-                Err(error) => refusal = Some(error),
-            }
-        }
-        Err(refusal.unwrap_or_else(|| Error::Internal("no format of topologies".to_owned())))
-    }
-
-    /// Returns the reason why an earlier format of [`TOPOLOGIES`] could not be written. The text omits the path of the
-    /// file, so that equal builds give equal texts.
-    fn reason(&self) -> Option<String> {
-        self.refusal.as_ref().map(|refusal| match refusal {
-            Error::Input(problems) => {
-                problems.iter().map(|problem| problem.message.as_str()).collect::<Vec<&str>>().join("; ")
-            }
-            other => other.to_string(),
-        })
-    }
-
-    /// Returns the log line about the topology format; empty if the first format of [`TOPOLOGIES`] was written.
-    fn line(&self) -> String {
-        let Some(refusal) = self.reason() else { return String::new() };
-        format!("topology     {}, because {} cannot be written: {refusal}\n", self.name, TOPOLOGIES[0])
-    }
-
-    /// Returns the entry of `build.json` about the topology format; `None` if the first format of [`TOPOLOGIES`] was
-    /// written.
-    fn decision(&self) -> Option<serde_json::Value> {
-        let refusal = self.reason()?;
-        Some(serde_json::json!({
-            "subject": "topology",
-            "what": format!("wrote {}", self.name),
-            "where": "the whole system",
-            "why": format!("{} cannot be written: {refusal}", TOPOLOGIES[0]),
-        }))
-    }
 }
 
 /// Writes the coordinates, and a structure file with the names of atoms and residues.

@@ -12,7 +12,7 @@ use crate::convert::{
 };
 use crate::error::{Problem, Result};
 use crate::format::known::writable_topology;
-use crate::format::{TopologyOptions, read_coordinates, read_topology_with};
+use crate::format::{TopologyOptions, check_order, read_coordinates, read_topology_with, take_names};
 use crate::image::WholeMolecules;
 use crate::observe::trajectory::FrameSource;
 use crate::system::Topology;
@@ -88,7 +88,7 @@ pub(super) struct Convert {
 /// Options for converting topologies.
 #[derive(Debug, Args)]
 struct OfTopology {
-    /// Coordinate file whose cell is written to a .prmtop file
+    /// Coordinate file of the same atoms: its cell is written to a .prmtop file, and its names replace missing names
     #[arg(long, value_name = "FILE")]
     coordinates: Option<PathBuf>,
     /// Parameter file (rtf, prm, str) of a CHARMM topology; may be given several times
@@ -202,13 +202,24 @@ impl Convert {
             parameters: parameters.clone(),
             ..TopologyOptions::default()
         };
-        let description = read_topology_with(&self.input, &options)?;
+        let mut description = read_topology_with(&self.input, &options)?;
         let (atoms, angle) = (description.topology.atoms.len(), description.cell_hint.angle_degrees);
         let read = |path: &PathBuf| read_coordinates(path, Some(atoms), angle);
         let found = coordinates.as_ref().map(read).transpose()?;
+        if let Some((path, found)) = coordinates.as_ref().zip(found.as_ref()) {
+            check_order(&description.topology, &found.labels).map_err(|problem| problem.in_file(path))?;
+            if description.nameless {
+                take_names(&mut description.topology, &found.labels);
+            }
+        }
+        let mut losses = vec![];
+        if description.nameless && found.as_ref().is_none_or(|found| found.labels.is_empty()) {
+            losses.push("the input has no names of atoms and residues; give a structure with --coordinates".to_owned());
+        }
         let cell = found.and_then(|found| found.cell);
-        write_topology(&description, cell.as_ref(), &self.output)?;
-        super::print(&format!("written      {}: {atoms} atoms\n", self.output.display()))
+        losses.extend(write_topology(&description, cell.as_ref(), &self.output)?);
+        let losses: String = losses.iter().map(|loss| format!("warning      {loss}\n")).collect();
+        super::print(&format!("written      {}: {atoms} atoms\n{losses}", self.output.display()))
     }
 
     /// Returns an error for the first of `options` that is set. Each option has a name, and a flag that is true if the

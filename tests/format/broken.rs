@@ -154,7 +154,6 @@ fn harmless_variations_read_the_same() {
         }),
         ("sections that nothing reads", format!("{PRMTOP}{RADII}{UNREAD}")),
         ("default scales", without(&without(PRMTOP, "SCEE_SCALE_FACTOR"), "SCNB_SCALE_FACTOR")),
-        ("residue numbers of ParmEd", format!("{PRMTOP}%FLAG RESIDUE_NUMBER\n%FORMAT(20I4)\n   7   8\n")),
     ] {
         assert_eq!(format!("{:?}", topology(&text)), expected, "{what}");
     }

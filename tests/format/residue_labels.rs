@@ -3,8 +3,12 @@
 
 use std::path::Path;
 
-use md::format::{TopologyOptions, read_coordinates, read_names, write_gro, write_mmcif, write_pdb};
+use md::format::{
+    TopologyOptions, read_coordinates, read_names, read_topology, write_gro, write_mmcif, write_pdb,
+};
 use md::system::Topology;
+
+use crate::literal::PRMTOP;
 
 /// PDB records of chain A with insertion codes, and of chain B, whose residue has the same number as residues of chain
 /// A.
@@ -93,4 +97,17 @@ fn residues_that_a_file_does_not_distinguish_are_numbered() {
     distinct.sort();
     distinct.dedup();
     assert_eq!(distinct.len(), cif.len());
+}
+
+#[test]
+fn residues_of_a_prmtop_have_the_labels_of_the_file() {
+    let sections = "%FLAG RESIDUE_NUMBER\n%FORMAT(20I4)\n   7  -8\n%FLAG RESIDUE_CHAINID\n%FORMAT(20a4)\nA   \n\
+                    %FLAG RESIDUE_ICODE\n%FORMAT(20a4)\n    C\n";
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("small.prmtop");
+    std::fs::write(&path, format!("{PRMTOP}{sections}")).unwrap();
+    let found = read_topology(&path).unwrap().topology;
+    let numbers: Vec<i32> = found.residues.iter().map(|residue| residue.number).collect();
+    let labels = found.chain_labels.iter().map(|label| (label.chain.as_str(), label.insertion_code));
+    assert_eq!((numbers, labels.collect::<Vec<_>>()), (vec![7, -8], vec![("A", None), ("", Some('C'))]));
 }

@@ -239,6 +239,26 @@ fn netcdf_of_another_kind_is_refused() {
     assert!(message().contains("expected the unit angstrom/picosecond"), "{}", message());
     write_netcdf(&path, netcdf3::Version::Classic, "angstrom/picosecond", true);
     assert!(message().contains("trajectory"), "{}", message());
+    // coordinates with atoms along the second dimension
+    let mut set = netcdf3::DataSet::new();
+    set.add_fixed_dim("spatial", 3).unwrap();
+    set.add_fixed_dim("atom", 6).unwrap();
+    set.add_var_f64("coordinates", &["spatial", "atom"]).unwrap();
+    let mut writer = netcdf3::FileWriter::open(&path).unwrap();
+    writer.set_def(&set, netcdf3::Version::Classic, 0).unwrap();
+    writer.write_var_f64("coordinates", &[1.0; 18]).unwrap();
+    writer.close().unwrap();
+    assert!(message().contains("`coordinates`: expected three numbers per atom"), "{}", message());
+    let mut set = netcdf3::DataSet::new();
+    set.add_fixed_dim("atom", 1).unwrap();
+    set.add_fixed_dim("spatial", 3).unwrap();
+    set.add_var_f64("coordinates", &["atom", "spatial"]).unwrap();
+    set.add_var_attr_f64("coordinates", "add_offset", vec![100.0]).unwrap();
+    let mut writer = netcdf3::FileWriter::open(&path).unwrap();
+    writer.set_def(&set, netcdf3::Version::Classic, 0).unwrap();
+    writer.write_var_f64("coordinates", &[1.0; 3]).unwrap();
+    writer.close().unwrap();
+    assert!(message().contains("add_offset is not 0"), "{}", message());
     std::fs::write(&path, b"CDF\x03\0\0\0\0").unwrap();
     assert!(message().contains("CDF-1, CDF-2 or CDF-5"), "{}", message());
 }

@@ -138,6 +138,21 @@ fn what_cannot_be_known_is_refused() {
     let path = place(folder.path(), "reduced.h5md");
     drop(create(&path, [0, 1, 2, 3], Some("sigma")));
     assert!(refused(&path).contains("has the unit \"sigma\", expected a unit like nm"));
+    let path = place(folder.path(), "scaled.h5md");
+    {
+        let position = create(&path, [0, 1, 2, 3], Some("nm")).dataset("position/value").unwrap();
+        position.new_attr::<f64>().create("scale_factor").unwrap().write_scalar(&2.0).unwrap();
+    }
+    assert!(refused(&path).contains("has the attribute `scale_factor`"));
+    let path = place(folder.path(), "amber.h5");
+    {
+        let file = File::create(&path).unwrap();
+        let name: VarLenUnicode = "AMBER".parse().unwrap();
+        file.new_attr::<VarLenUnicode>().create("Conventions").unwrap().write_scalar(&name).unwrap();
+        let array = ndarray::Array3::<f32>::zeros((FRAMES, ATOMS, 3));
+        file.new_dataset_builder().with_data(&array).create("coordinates").unwrap();
+    }
+    assert!(refused(&path).contains("AMBER's convention, but is stored as HDF5"));
     let path = place(folder.path(), "twice.h5md");
     drop(create(&path, [0, 1, 1, 3], Some("nm")));
     assert!(refused(&path).contains("two atoms have the number (id) 9"));

@@ -14,8 +14,8 @@ use crate::entry::{Decision, Subject};
 use crate::solvent::{Charge, Enclosed, IonPlan, Placement, Salt, SoluteAtom, bondi_radius, fill, place_ions};
 use crate::structure::{Atom, Residue, Structure};
 
-/// Atom name of the virtual site of a four-site water model.
-const EXTRA: &str = "M";
+/// Atom name of the virtual site of a four-site water model: the name in AMBER topologies.
+const EXTRA: &str = "EPW";
 /// Largest residue number of added molecules: numbers in PDB files have four digits.
 const NUMBERS: i32 = 9999;
 /// Residue name of water in a structure.

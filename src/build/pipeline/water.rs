@@ -76,7 +76,7 @@ impl Model {
 /// Returns a molecule of water as a structure.
 pub(super) fn molecule(sites: usize) -> Structure {
     let atom = |name: &str, element| Atom { name: name.to_owned(), element };
-    let atoms = [atom("O", 8), atom("H1", 1), atom("H2", 1), atom("M", 0)];
+    let atoms = [atom("O", 8), atom("H1", 1), atom("H2", 1), atom("EPW", 0)];
     Structure {
         chains: vec![String::new()],
         residues: vec![Residue { name: "HOH".to_owned(), number: 1, insertion_code: None, chain: 0, first: 0 }],

@@ -47,9 +47,17 @@ pub fn read_position_restraints(path: &Path, options: &TopologyOptions) -> Resul
     Ok(gromacs::read_position_restraints(path, &bytes, options)?)
 }
 
-/// Function that returns the text of a topology. If the format states the cell, the function needs the cell of the
-/// coordinates. If the format cannot express a term exactly, the error names the term.
-pub type TopologyWriter = fn(&Description, Option<&PeriodicCell>) -> Parsed<String>;
+/// A topology in the form of a file.
+pub struct WrittenTopology {
+    /// contents of the file
+    pub text: String,
+    /// sentences about names and numbers that the file does not contain, or contains in another form
+    pub losses: Vec<String>,
+}
+
+/// Function that writes a topology. If the format states the cell, the function needs the cell of the coordinates. If
+/// the format cannot express a term exactly, the error names the term.
+pub type TopologyWriter = fn(&Description, Option<&PeriodicCell>) -> Parsed<WrittenTopology>;
 
 /// A topology format that can be written.
 pub struct WritableTopology {
@@ -59,7 +67,7 @@ pub struct WritableTopology {
     pub endings: &'static [&'static str],
     /// whether a topology in this format states the cell
     pub states_cell: bool,
-    /// function that returns the text of a topology in this format
+    /// function that writes a topology in this format
     pub write: TopologyWriter,
 }
 

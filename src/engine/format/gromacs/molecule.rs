@@ -9,7 +9,9 @@ use super::{bonded_types::Tables, virtual_sites};
 use crate::error::Problem;
 use crate::format::element;
 use crate::format::number;
-use crate::system::{Atom, Cmap, Constraint, Exclusions, LennardJones, Name, Neighbours, Pair14, Residue, Topology};
+use crate::system::{
+    Atom, ChainLabel, Cmap, Constraint, Exclusions, LennardJones, Name, Neighbours, Pair14, Residue, Topology,
+};
 use std::collections::HashSet;
 
 /// Molecule type. Atoms are numbered from 0 within the molecule type, and Lennard-Jones types are numbered as in the
@@ -98,7 +100,7 @@ impl MoleculeType {
     /// Reads an atom. The line of an atom has number, type, residue number, residue name, atom name, charge group,
     /// and optionally charge and mass.
     fn read_atom(&mut self, force_field: &ForceField, mut fields: Fields<'_, '_>) -> Parsed<()> {
-        let Topology { atoms, residues, .. } = &mut self.topology;
+        let Topology { atoms, residues, chain_labels, .. } = &mut self.topology;
         let number = fields.integer("the number of the atom")?;
         if usize::try_from(number) != Ok(atoms.len() + 1) {
             let message = format!("atom {number} follows atom {}", atoms.len());
@@ -135,6 +137,8 @@ impl MoleculeType {
             let number =
                 number.ok_or_else(|| Problem::new(format!("{residue_number} is not the number of a residue")))?;
             residues.push(Residue { name: residue_name, number, first: atoms.len() as u32 });
+            let insertion_code = residue_number[digits.len()..].chars().next();
+            chain_labels.push(ChainLabel { insertion_code, ..ChainLabel::default() });
             self.last_residue = residue_number.to_owned();
         }
         atoms.push(Atom {

@@ -45,6 +45,9 @@ pub(super) fn expand(
         whole.append(part, copies);
     }
     let mut topology = whole.topology;
+    if topology.chain_labels.iter().all(|label| label.insertion_code.is_none()) {
+        topology.chain_labels.clear();
+    }
     topology.bonded.append(&mut between);
     topology.exclusions = Exclusions::from_pairs(atoms, whole.exclusions);
     topology.bonded.cmap_grids = used_grids(&mut topology, &force_field.cmaps.grids);
@@ -113,6 +116,7 @@ impl Whole {
                 let number = if single { self.next_number } else { own.number };
                 topology.residues.push(Residue { number, first: own.first + atom, ..*own });
             }
+            topology.chain_labels.extend(&one.chain_labels);
             self.next_number = self.next_number.saturating_add(i32::from(single));
             let moved = |pair: &[u32; 2]| pair.map(|i| i + atom);
             topology.connectivity.extend(part.connectivity.iter().map(moved));

@@ -212,6 +212,9 @@ impl Variable<'_> {
             }
             None => Ok(None),
         };
+        if number("add_offset")?.is_some_and(|offset| offset != 0.0) {
+            return Err(self.problem("add_offset is not 0, and AMBER's convention has no offsets"));
+        }
         let scale = to_unit * number("scale_factor")?.unwrap_or(1.0);
         let fill = number("_FillValue").ok().flatten().unwrap_or(FILL);
         match self.kind {

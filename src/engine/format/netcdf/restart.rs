@@ -69,8 +69,9 @@ impl Restart<'_> {
     /// vector longer than `most` (nm or nm/ps) is an error.
     fn vectors(&self, name: &str, unit_name: &str, most: f64) -> Parsed<Option<Vec<Vec3>>> {
         let Some(values) = self.values(name, unit_name)? else { return Ok(None) };
-        let (triples, rest) = values.as_chunks::<3>();
-        if triples.is_empty() || !rest.is_empty() {
+        let triples = values.as_chunks::<3>().0;
+        let is_per_atom = |variable: &Variable<'_>| matches!(variable.shape[..], [atoms, 3] if atoms > 0);
+        if !self.header.variable(name).is_some_and(is_per_atom) {
             return Err(Problem::new(format!("variable `{name}`: expected three numbers per atom")).help(RESTART));
         }
         let vector = |(atom, triple)| scaled(triple, ANGSTROM, most).ok_or_else(|| too_long(atom, triple));

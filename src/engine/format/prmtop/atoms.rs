@@ -1,6 +1,7 @@
 //! Atoms, residues and exclusions of AMBER topologies.
 
 use super::pointers::Pointers;
+use super::residues;
 use super::sections::{Parsed, Section, Sections};
 use crate::format::element;
 use crate::system::{Atom, Exclusions, Residue};
@@ -13,7 +14,7 @@ pub(super) fn read(
     lj_types: &[u32],
 ) -> Parsed<(Vec<Atom>, Vec<Residue>)> {
     let count = pointers.atoms;
-    let residues = residues(sections, pointers)?;
+    let residues = residues::read(sections, pointers)?;
     let names = sections.require("ATOM_NAME")?.names(count)?;
     let charges = sections.require("CHARGE")?.reals(count)?;
     let masses = masses(sections.require("MASS")?, count)?;
@@ -51,24 +52,6 @@ fn masses(section: &Section<'_>, count: usize) -> Parsed<Vec<f64>> {
         Some(atom) => Err(section.problem_at(atom, format!("atom {} has the mass {}", atom + 1, masses[atom]))),
         None => Ok(masses),
     }
-}
-
-fn residues(sections: &Sections<'_>, pointers: &Pointers) -> Parsed<Vec<Residue>> {
-    let names = sections.require("RESIDUE_LABEL")?.names(pointers.residues)?;
-    let section = sections.require("RESIDUE_POINTER")?;
-    let firsts = section.integers(pointers.residues)?;
-    if firsts.first() != Some(&1) {
-        return Err(section.problem_at(0, "the first residue does not begin at atom 1"));
-    }
-    let mut residues = Vec::with_capacity(firsts.len());
-    for (k, (&first, &name)) in firsts.iter().zip(&names).enumerate() {
-        if first as usize > pointers.atoms || (k > 0 && first <= firsts[k - 1]) {
-            let message = format!("residue {} begins at atom {first}, expected an ascending list of atoms", k + 1);
-            return Err(section.problem_at(k, message));
-        }
-        residues.push(Residue { name, number: k as i32 + 1, first: first as u32 - 1 });
-    }
-    Ok(residues)
 }
 
 /// Reads the pairs excluded from the non-bonded sum. One list has the excluded partners of the first atom, then the

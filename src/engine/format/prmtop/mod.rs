@@ -16,6 +16,7 @@ mod extra_points;
 mod flags;
 mod nonbonded;
 mod pointers;
+mod residues;
 mod sections;
 mod whole;
 mod writer;
@@ -31,6 +32,10 @@ use crate::system::{BoxKind, CellHint, Description, Topology};
 use nonbonded::Tables;
 use pointers::Pointers;
 use sections::{Parsed, Sections};
+
+/// Value of `FORCE_FIELD_TYPE` in CHAMBER files of md with terms of the kinds that CHARMM has, but of another force
+/// field. The conventions of CHARMM for cutoffs do not apply to such a file. Other programs look for the word CHARMM.
+const OTHER_FIELD: &str = " 1 CHARMM  terms of another force field";
 
 /// Whether the bytes are those of an AMBER topology.
 pub(super) fn is_topology(bytes: &[u8]) -> bool {
@@ -53,7 +58,10 @@ pub(super) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions) -> Pars
     );
     let (atoms, residues) = atoms?;
     let (title, exclusions) = (title.unwrap_or_default(), exclusions?);
-    let mut topology = Topology { title, charmm: chamber, atoms, residues, exclusions, ..Topology::default() };
+    let is_other = sections.get("FORCE_FIELD_TYPE").is_some_and(|section| section.text() == OTHER_FIELD.trim());
+    let chain_labels = residues::labels(&sections, pointers.residues)?;
+    let charmm = chamber && !is_other;
+    let mut topology = Topology { title, charmm, atoms, residues, chain_labels, exclusions, ..Topology::default() };
     topology.bonded.bonds = bonds?;
     topology.connectivity = bonded::connectivity(&topology);
     topology.virtual_sites = extra_points::read(&sections, &topology)?;

@@ -183,6 +183,19 @@ impl<'a> Section<'a> {
         self.values(Kind::Text, count, "text", |field| std::str::from_utf8(field).ok().map(Name::new))
     }
 
+    /// Returns `count` labels. Labels may be blank, and blanks at the end of a line may be missing.
+    pub(super) fn labels(&self, count: usize) -> Parsed<Vec<Name>> {
+        self.check_length(count, true)?;
+        let Columns { width, per_line, .. } = self.columns(Kind::Text)?;
+        let lines: Vec<&[u8]> = self.lines().collect();
+        let label = |k: usize| {
+            let (line, start) = (lines[k / per_line], k % per_line * width);
+            let field = line.get(start..line.len().min(start + width)).unwrap_or_default();
+            std::str::from_utf8(field).ok().map(Name::new)
+        };
+        (0..count).map(label).collect::<Option<_>>().ok_or_else(|| self.problem("a label is not a text"))
+    }
+
     /// Returns the number of filled columns in a section of whole numbers, for sections whose length is stated nowhere
     /// else.
     pub(super) fn filled(&self) -> Parsed<usize> {

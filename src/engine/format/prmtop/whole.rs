@@ -23,8 +23,6 @@ enum Length {
     Atoms,
     /// the section has a label per atom
     AtomLabels,
-    /// the section has a label per residue
-    ResidueLabels,
     /// the section has a value for each of the NATYP atom types of the parameter file
     ParameterTypes,
     /// the section has a value per 10-12 hydrogen-bond term
@@ -57,9 +55,6 @@ const UNREAD: &[(&str, Length)] = &[
     ("ATOM_OCCUPANCY", Length::Atoms),
     ("ATOM_NUMBER", Length::AtomLabels),
     ("ATOM_ELEMENT", Length::AtomLabels),
-    ("RESIDUE_CHAINID", Length::ResidueLabels),
-    ("RESIDUE_ICODE", Length::ResidueLabels),
-    ("RESIDUE_NUMBER", Length::ResidueLabels),
 ];
 
 const FORCE_FIELD: &str = "FORCE_FIELD_TYPE";
@@ -116,7 +111,6 @@ fn check_length(section: &Section<'_>, length: &Length, sections: &Sections<'_>,
         Length::Text => return Ok(()),
         Length::Atoms => (pointers.atoms, false),
         Length::AtomLabels => (pointers.atoms, true),
-        Length::ResidueLabels => (pointers.residues, true),
         Length::ParameterTypes => (pointers.parameter_types, false),
         Length::HydrogenBonds => (pointers.hydrogen_bond_types, false),
         Length::Molecules => {

@@ -74,6 +74,11 @@ impl ForeignReader {
         if file.link_exists("md") || (file.link_exists("parameters") && file.link_exists("topology")) {
             return Ok(None);
         }
+        let convention = file.attr("Conventions").ok().and_then(|attribute| any_text(&attribute).ok());
+        if convention.is_some_and(|convention| convention.contains("AMBER")) {
+            let problem = Problem::new("the trajectory follows AMBER's convention, but is stored as HDF5 (NetCDF-4)");
+            return Err(problem.in_file(path).help("convert the file with `nccopy -k classic`").into());
+        }
         let found = match (file.link_exists("coordinates"), file.link_exists("particles")) {
             (true, _) => mdtraj(path, &file),
             (_, true) => h5md(path, &file),
@@ -233,7 +238,11 @@ fn text(error: hdf5::Error) -> String {
 /// the dataset; without this attribute the factor is `default`. `like` is an internal unit of the same dimension.
 fn factor(dataset: &Dataset, name: &str, like: &str, default: Option<f64>) -> Checked<f64> {
     let place = dataset.name();
-    if !dataset.attr_names().map_err(text)?.iter().any(|found| found == name) {
+    let attributes = dataset.attr_names().map_err(text)?;
+    if let Some(scale) = attributes.iter().find(|found| ["scale_factor", "add_offset"].contains(&found.as_str())) {
+        return Err(format!("{place} has the attribute `{scale}`, which this layout does not define"));
+    }
+    if !attributes.iter().any(|found| found == name) {
         return default.ok_or_else(|| {
             format!(
                 "{place} has no unit (attribute `{name}`), so that the meaning of its numbers is unknown; if they are \

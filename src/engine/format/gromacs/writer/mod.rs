@@ -21,13 +21,14 @@ use std::fmt::Write as _;
 
 use super::Parsed;
 use crate::error::Problem;
-use crate::system::Description;
+use crate::format::known::WrittenTopology;
+use crate::system::{Description, Name};
 
 use atom_types::AtomTypes;
 use parts::Parts;
 
-/// Returns the text of a GROMACS topology.
-pub(in crate::format) fn write(description: &Description) -> Parsed<String> {
+/// Writes a GROMACS topology.
+pub(in crate::format) fn write(description: &Description) -> Parsed<WrittenTopology> {
     let topology = &description.topology;
     if !description.nonbonded.c4.is_empty() {
         let problem = Problem::new("a GROMACS topology cannot hold the r^-4 terms of 12-6-4 ions");
@@ -51,7 +52,16 @@ pub(in crate::format) fn write(description: &Description) -> Parsed<String> {
     for &(index, copies) in &parts.sequence {
         let _ = writeln!(text, "{:<16} {copies}", parts.names[index]);
     }
-    Ok(text)
+    let label = topology.chain_labels.iter().find(|label| [label.chain, label.segment] != [Name::default(); 2]);
+    let chains = label.map(|label| {
+        let name = if label.chain == Name::default() { label.segment } else { label.chain };
+        format!("the format has no chains and segments: names such as {name} are lost")
+    });
+    let numbers = parts.renumbered.map(|index| {
+        let name = &parts.names[index];
+        format!("the molecules of the type {name} differ in their residue numbers: all get those of the first one")
+    });
+    Ok(WrittenTopology { text, losses: chains.into_iter().chain(numbers).collect() })
 }
 
 /// Number that is written as the shortest text that is parsed as the same value.

@@ -96,18 +96,20 @@ fn write_atoms(molecule: &Topology, types: &AtomTypes, first: u32, text: &mut St
 }
 
 /// Returns the residue numbers as text. The residue of a molecule with a single residue gets the number 1, because
-/// GROMACS itself numbers the residues of single-residue molecules. Consecutive residues with the same name and number
-/// are distinguished by an insertion code.
+/// GROMACS itself numbers the residues of single-residue molecules. An insertion code follows the number. Consecutive
+/// residues that would otherwise have the same name, number and insertion code are distinguished by the code A.
 fn residue_numbers(molecule: &Topology) -> Vec<String> {
     let residues = &molecule.residues;
     if residues.len() == 1 {
         return vec!["1".to_owned()];
     }
     let mut repeated = false;
-    let numbers = residues.iter().enumerate().map(|(k, residue)| {
-        let before = k.checked_sub(1).map(|before| residues[before]);
-        repeated = !repeated && before.is_some_and(|r| (r.name, r.number) == (residue.name, residue.number));
-        format!("{}{}", residue.number, if repeated { "A" } else { "" })
+    let code = |residue: usize| molecule.chain_labels.get(residue).and_then(|label| label.insertion_code);
+    let key = |residue: usize| (residues[residue].name, residues[residue].number, code(residue));
+    let numbers = (0..residues.len()).map(|k| {
+        repeated = !repeated && k > 0 && key(k - 1) == key(k);
+        let code = if repeated { Some('A') } else { code(k).filter(char::is_ascii_alphabetic) };
+        format!("{}{}", residues[k].number, code.map(String::from).unwrap_or_default())
     });
     numbers.collect()
 }

@@ -9,6 +9,7 @@ use crate::format::parts::{all_links, starts};
 use crate::system::{BondedTerms, Exclusions, Residue, Topology, VirtualSite};
 
 /// Molecule types, and the sequence of their copies in the system.
+#[derive(Default)]
 pub(super) struct Parts {
     pub(super) distinct: Vec<Topology>,
     pub(super) names: Vec<String>,
@@ -16,17 +17,25 @@ pub(super) struct Parts {
     pub(super) sequence: Vec<(usize, usize)>,
     /// index in the system of the first atom of each molecule type
     pub(super) firsts: Vec<u32>,
+    /// index of a molecule type of several residues whose copies have other residue numbers
+    pub(super) renumbered: Option<usize>,
 }
 
 impl Parts {
     pub(super) fn new(topology: &Topology) -> Self {
         let starts = starts(topology.atoms.len(), |see| all_links(topology, see));
-        let mut parts = Parts { distinct: vec![], names: vec![], sequence: vec![], firsts: vec![] };
+        let mut parts = Parts::default();
         let (mut known, mut taken) = (HashMap::<u64, Vec<usize>>::new(), HashSet::new());
         for (molecule, range) in split(topology, &starts).into_iter().zip(starts.windows(2)) {
             let alike = known.entry(hash(&molecule)).or_default();
             let index = match alike.iter().find(|&&index| is_same(&parts.distinct[index], &molecule)) {
-                Some(&index) => index,
+                Some(&index) => {
+                    let first = &parts.distinct[index];
+                    if first.residues.len() > 1 && first.residues[0].number != molecule.residues[0].number {
+                        parts.renumbered.get_or_insert(index);
+                    }
+                    index
+                }
                 None => {
                     alike.push(parts.distinct.len());
                     parts.names.push(unique(name(&molecule, parts.names.len()), &mut taken));
@@ -97,12 +106,14 @@ fn atoms_of(topology: &Topology, mut bonded: BondedTerms, range: &[u32]) -> Topo
     });
     let atoms: Vec<_> = atoms.collect();
     let last = residue + atoms.last().map_or(0, |atom| atom.residue);
-    let residues = topology.residues[residue as usize..=last as usize].iter();
+    let range = residue as usize..=last as usize;
+    let chain_labels = topology.chain_labels.get(range.clone()).unwrap_or_default().to_vec();
+    let residues = topology.residues[range].iter();
     let residues = residues.map(|own| Residue { first: own.first.saturating_sub(first), ..*own }).collect();
     let pairs =
         (first..end).flat_map(|i| topology.exclusions.of(i as usize).iter().map(move |j| [i - first, j - first]));
     let exclusions = Exclusions::from_pairs(atoms.len(), pairs);
-    Topology { atoms, residues, bonded, exclusions, ..Topology::default() }
+    Topology { atoms, residues, chain_labels, bonded, exclusions, ..Topology::default() }
 }
 
 /// Returns a hash that is equal for equal molecules.

@@ -1,14 +1,15 @@
 //! Writer of the sections with values per atom or residue, and of the exclusions.
 
+use super::names::Names;
 use super::nonbonded::Types;
 use super::sections::Text;
-use crate::system::Topology;
+use crate::system::{Name, Topology};
 use crate::units::AMBER_CHARGE;
 
 /// Writes names, charges, atomic numbers, masses, types and residues.
-pub(super) fn write(topology: &Topology, types: &Types, text: &mut Text) {
+pub(super) fn write(topology: &Topology, types: &Types, names: &Names, text: &mut Text) {
     let atoms = &topology.atoms;
-    text.labels("ATOM_NAME", atoms.iter().map(|atom| atom.name.as_str()));
+    text.labels("ATOM_NAME", names.atoms.iter().map(Name::as_str));
     let charges = atoms.iter().map(|atom| atom.charge * AMBER_CHARGE);
     match types.is_chamber() {
         true => text.long_reals("CHARGE", charges),
@@ -33,10 +34,9 @@ pub(super) fn excluded(topology: &Topology) -> impl Iterator<Item = usize> + '_ 
 }
 
 /// Writes the type names of the atoms, and the sections of older programs that sander still requires.
-pub(super) fn write_labels(topology: &Topology, text: &mut Text) {
-    let atoms = &topology.atoms;
-    text.labels("AMBER_ATOM_TYPE", atoms.iter().map(|atom| atom.type_name.as_str()));
-    text.labels("TREE_CHAIN_CLASSIFICATION", atoms.iter().map(|_| "BLA"));
-    text.integers("JOIN_ARRAY", atoms.iter().map(|_| 0));
-    text.integers("IROTAT", atoms.iter().map(|_| 0));
+pub(super) fn write_labels(names: &Names, text: &mut Text) {
+    text.labels("AMBER_ATOM_TYPE", names.types.iter().map(Name::as_str));
+    text.labels("TREE_CHAIN_CLASSIFICATION", names.types.iter().map(|_| "BLA"));
+    text.integers("JOIN_ARRAY", names.types.iter().map(|_| 0));
+    text.integers("IROTAT", names.types.iter().map(|_| 0));
 }

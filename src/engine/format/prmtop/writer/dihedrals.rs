@@ -26,14 +26,14 @@ impl Dihedrals {
         let mut pairs = Pairs::new(topology);
         let bonded = &topology.bonded;
         let cosines = bonded.ryckaert_bellemans.iter().flat_map(cosines);
-        for torsion in bonded.propers.iter().copied().chain(cosines) {
+        for torsion in bonded.propers.iter().flat_map(with_periodicity).chain(cosines) {
             dihedrals.push(topology, types, torsion, &mut pairs)?;
         }
         for torsion in pairs.ends_of_paths(topology)? {
             dihedrals.push(topology, types, torsion, &mut pairs)?;
         }
-        for torsion in &bonded.impropers {
-            dihedrals.add(topology, torsion, [true, true], types.usual_scales());
+        for torsion in bonded.impropers.iter().flat_map(with_periodicity) {
+            dihedrals.add(topology, &torsion, [true, true], types.usual_scales());
         }
         Ok(dihedrals)
     }
@@ -74,10 +74,29 @@ impl Dihedrals {
     }
 }
 
+/// Returns torsions of periodicity 1 or more whose sum is `torsion`.
+///
+/// A torsion of periodicity 0 has the constant energy C = k (1 + cos φ₀), which is written as in [`cosines`]. A single
+/// torsion with a force constant of zero stands for C = 0.
+fn with_periodicity(torsion: &Torsion) -> impl Iterator<Item = Torsion> + use<> {
+    let constant = torsion.force_constant * (1.0 + torsion.phase.cos());
+    let terms = match torsion.periodicity {
+        0 if constant == 0.0 => vec![Torsion { periodicity: 1, phase: 0.0, force_constant: 0.0, ..*torsion }],
+        0 => constants(torsion.atoms, constant).to_vec(),
+        _ => vec![*torsion],
+    };
+    terms.into_iter()
+}
+
+/// Returns two torsions whose sum is the constant C: ½ C (1 + cos φ) + ½ C (1 − cos φ).
+fn constants(atoms: [u32; 4], constant: f64) -> [Torsion; 2] {
+    [0.0, PI].map(|phase| Torsion { atoms, periodicity: 1, phase, force_constant: 0.5 * constant })
+}
+
 /// Returns the cosine torsions whose sum is a Ryckaert–Bellemans torsion.
 ///
 /// The energy is a polynomial in cos ψ with ψ = φ − 180°. Each power of cos ψ is a sum of terms cos nψ, and cos nψ =
-/// (−1)ⁿ cos nφ. A constant C is written as ½ C (1 + cos φ) + ½ C (1 − cos φ).
+/// (−1)ⁿ cos nφ. The constant is written as [`constants`].
 fn cosines(term: &RyckaertBellemans) -> impl Iterator<Item = Torsion> + use<> {
     let [c0, c1, c2, c3, c4, c5] = term.coefficients;
     // coefficients of cos nψ for n = 0, 1, 2, …
@@ -90,15 +109,14 @@ fn cosines(term: &RyckaertBellemans) -> impl Iterator<Item = Torsion> + use<> {
         c5 / 16.0,
     ];
     let amplitudes: [f64; 6] = std::array::from_fn(|n| if n % 2 == 0 { of_psi[n] } else { -of_psi[n] });
-    let constant = 0.5 * (amplitudes[0] - amplitudes[1..].iter().map(|amplitude| amplitude.abs()).sum::<f64>());
+    let constant = amplitudes[0] - amplitudes[1..].iter().map(|amplitude| amplitude.abs()).sum::<f64>();
     let atoms = term.atoms;
     let waves = (1u8..6).map(move |n| {
         let amplitude = amplitudes[usize::from(n)];
         let phase = if amplitude < 0.0 { PI } else { 0.0 };
         Torsion { atoms, periodicity: n, phase, force_constant: amplitude.abs() }
     });
-    let constants = [0.0, PI].map(|phase| Torsion { atoms, periodicity: 1, phase, force_constant: constant });
-    waves.chain(constants).filter(|torsion| torsion.force_constant != 0.0)
+    waves.chain(constants(atoms, constant)).filter(|torsion| torsion.force_constant != 0.0)
 }
 
 /// 1-4 pairs of a topology. For each pair, a flag tells whether a torsion in the file already represents the pair.
@@ -158,6 +176,19 @@ mod tests {
     use super::*;
     use crate::system::BondedTerm;
     use crate::vec3::{Vec3, vec3};
+
+    #[test]
+    fn torsions_without_periodicity_are_constants() {
+        let torsion = |phase, force_constant| Torsion { atoms: [0, 1, 2, 3], periodicity: 0, phase, force_constant };
+        for (torsion, expected) in [(torsion(0.3, 2.0), 2.0 * (1.0 + 0.3_f64.cos())), (torsion(0.0, 0.0), 0.0)] {
+            for phi in [0.0_f64, 0.7, -2.1] {
+                let chain: [Vec3; 3] = [vec3(1.0, 0.0, 0.0), vec3(0.0, 0.0, 1.0), vec3(phi.cos(), phi.sin(), 0.0)];
+                let terms: Vec<Torsion> = with_periodicity(&torsion).collect();
+                let sum: f64 = terms.iter().map(|term| Torsion::evaluate(chain, term.parameters()).1).sum();
+                assert!((sum - expected).abs() < 1e-12 && terms.iter().all(|term| term.periodicity == 1));
+            }
+        }
+    }
 
     #[test]
     fn a_ryckaert_bellemans_torsion_is_its_cosines() {

@@ -24,6 +24,14 @@ pub(super) fn shape(cell: &PeriodicCell) -> usize {
     }
 }
 
+/// Returns a sentence about the angles of a cell that `BOX_DIMENSIONS` does not contain; `None` if all angles follow
+/// from the section.
+pub(super) fn loss(cell: &PeriodicCell) -> Option<String> {
+    (shape(cell) == 3).then(|| {
+        "BOX_DIMENSIONS holds only one of the three angles of this cell: other programs must take the cell from the coordinates".to_owned()
+    })
+}
+
 /// Writes `SOLVENT_POINTERS`, `ATOMS_PER_MOLECULE` and `BOX_DIMENSIONS`. Waters are the solvent.
 pub(super) fn write(topology: &Topology, cell: &PeriodicCell, text: &mut Text) {
     let starts = starts(topology.atoms.len(), |see| chemical_links(topology, see));

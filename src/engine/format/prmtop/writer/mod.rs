@@ -1,16 +1,20 @@
 //! Writer of AMBER topologies, with the sections that sander, ParmEd, OpenMM and MDAnalysis read.
 //!
 //! Numbers have nine digits (format `5E16.8`), so that stored charges have relative errors of up to 5·10⁻⁹. CHAMBER
-//! files have charges with seventeen digits. Names are cut to four characters, and residues are numbered from 1. A
-//! CHAMBER file is written for CHARMM force fields, and for systems with Urey–Bradley terms or harmonic impropers. A
+//! files have charges with seventeen digits. Names are cut to four characters, and virtual sites have the names by
+//! which AMBER and OpenMM recognise extra points. Numbers, chains and insertion codes of residues are in the sections
+//! that `add_pdb` and ParmEd write. The radii of implicit solvent are not written.
+//!
+//! A CHAMBER file is written for CHARMM force fields, and for systems with Urey–Bradley terms or harmonic impropers. A
 //! CHAMBER file has a separate Lennard-Jones table for 1-4 pairs. Other AMBER files have no table for 1-4 pairs. The
 //! 1-4 interaction of two atoms is the interaction of their charges and Lennard-Jones types, divided by the divisors of
 //! the torsion.
 //!
-//! Terms that the format lacks are written as other terms with the same energy. A Ryckaert–Bellemans torsion is written
-//! as a sum of cosine torsions. A 1-4 pair is represented by a torsion whose end atoms are the pair. If no torsion ends
-//! at the two atoms, the writer adds a torsion with a force constant of zero. A rigid water is written as bonds with
-//! LEaP's force constant.
+//! Terms that the format lacks are written as other terms with the same energy. A torsion without periodicity is a
+//! constant, and is written as two cosine torsions. A Ryckaert–Bellemans torsion is written as a sum of cosine
+//! torsions. A 1-4 pair is represented by a torsion whose end atoms are the pair. If no torsion ends at the two atoms,
+//! the writer adds a torsion with a force constant of zero. A rigid water is written as bonds with LEaP's force
+//! constant.
 //!
 //! The writer refuses the following terms with an error that names the term: GROMOS-96 bonds and angles, harmonic
 //! distances between atoms without a bond, constraints outside of rigid waters, and chemical bonds without energy. The
@@ -23,22 +27,28 @@ mod bonds;
 mod chamber;
 mod dihedrals;
 mod frame;
+mod names;
 mod nonbonded;
+mod residues;
 mod sections;
 
+use super::OTHER_FIELD;
 use super::sections::Parsed;
 use crate::cell::PeriodicCell;
 use crate::error::Problem;
+use crate::format::known::WrittenTopology;
 use crate::system::{BondedTerms, Description, Topology};
 
 use bonds::Bonds;
 use dihedrals::Dihedrals;
+use names::Names;
 use nonbonded::Types;
 use sections::Text;
 
-/// Returns the text of a topology. The topology is periodic if a cell is given.
-pub(in crate::format) fn write(description: &Description, cell: Option<&PeriodicCell>) -> Parsed<String> {
+/// Writes a topology. The topology is periodic if a cell is given.
+pub(in crate::format) fn write(description: &Description, cell: Option<&PeriodicCell>) -> Parsed<WrittenTopology> {
     let topology = &description.topology;
+    let names = Names::new(topology)?;
     let types = Types::new(description)?;
     let bonds = Bonds::new(topology)?;
     let dihedrals = Dihedrals::new(topology, &types)?;
@@ -47,12 +57,13 @@ pub(in crate::format) fn write(description: &Description, cell: Option<&Periodic
     let title = topology.title.trim();
     if chamber {
         text.line("CTITLE", "a80", title);
-        text.line("FORCE_FIELD_TYPE", "i2,a78", " 1 CHARMM  force field");
+        let field = if topology.charmm { " 1 CHARMM  force field" } else { OTHER_FIELD };
+        text.line("FORCE_FIELD_TYPE", "i2,a78", field);
     } else {
         text.line("TITLE", "20a4", title);
     }
     text.integers("POINTERS", pointers(topology, &types, &bonds, &dihedrals, cell.map_or(0, frame::shape)));
-    atoms::write(topology, &types, &mut text);
+    atoms::write(topology, &types, &names, &mut text);
     bonds.write_types(&mut text);
     if chamber {
         chamber::write_urey_bradleys(topology, &mut text);
@@ -68,13 +79,16 @@ pub(in crate::format) fn write(description: &Description, cell: Option<&Periodic
     for name in ["HBOND_ACOEF", "HBOND_BCOEF", "HBCUT"] {
         text.reals(name, []);
     }
-    atoms::write_labels(topology, &mut text);
+    atoms::write_labels(&names, &mut text);
     if let Some(cell) = cell {
         frame::write(topology, cell, &mut text);
     }
     write_maps(topology, chamber, &mut text)?;
     text.integers("IPOL", [0]);
-    text.finish()
+    residues::write(topology, &mut text);
+    let losses = names.losses.into_iter().chain(residues::losses(topology)).chain(cell.and_then(frame::loss));
+    let losses = losses.collect();
+    Ok(WrittenTopology { text: text.finish()?, losses })
 }
 
 /// Returns the values of the `POINTERS` section. `shape` is the value of IFBOX.
