@@ -306,6 +306,11 @@ fn options_are_laid_over_the_file() {
     assert_eq!(first.steps, 99);
     let StageKind::Dynamics(heat) = &plan.stages[1].kind else { panic!("a dynamics stage") };
     assert_eq!((heat.steps, heat.thermostat.as_ref().unwrap().temperature.at(0.0)), (50_000, 310.0));
+    // an element of a list has a number, counted from 1
+    let plan = parse_set(EVERYTHING, &["forces.pme={alpha=\"3.1 nm^-1\",grid=[20,21,22]}", "forces.pme.grid.2=24"]);
+    let electrostatics = plan.unwrap_or_else(|problems| panic!("{problems:?}")).plan.forces.electrostatics;
+    let ElectrostaticsSpec::Pme(PmeSpec::Explicit { grid, .. }) = electrostatics else { panic!("{electrostatics:?}") };
+    assert_eq!(grid, [20, 24, 22]);
 }
 
 #[test]
@@ -326,7 +331,8 @@ fn bad_options_say_how_to_write_them() {
         ("stage=3", "stage: expected sections with the heading [[stage]]; found a whole number"),
         ("forces=3", "forces: expected keys in braces"),
         ("a..b=3", "unknown key \"a\""),
-        ("forces.pme.grid.x=3", "a key inside a list cannot be set"),
+        ("forces.pme.grid.x=3", "this key holds a list of 3, and x is not the number of an element"),
+        ("forces.pme.grid.4=3", "this key holds a list of 3, and 4 is not the number of an element"),
         ("a.a.a.a.a.a.a.a.a=3", "the dotted key has more levels"),
     ];
     for (setting, expected) in table {

@@ -1,11 +1,13 @@
 //! Reference structures of an analysis.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::system::{AnalysedSystem, Group};
 use crate::error::{Problem, Result};
-use crate::format::{check_order, read_coordinates};
+use crate::format::{Coordinates, TopologyOptions, check_order, read_coordinates, read_names};
 use crate::observe::trajectory::{FrameSource, StoredFrame};
+use crate::select::{Geometry, select_at};
+use crate::system::Topology;
 use crate::vec3::Vec3;
 
 /// Reference structure of an observable.
@@ -27,8 +29,15 @@ impl Reference {
         })
     }
 
-    /// Returns the reference structure of all atoms. Molecules are made whole in the cell of the reference.
-    pub fn frame(&self, trajectory: &mut dyn FrameSource, system: &AnalysedSystem<'_>) -> Result<StoredFrame> {
+    /// Returns the reference structure of all atoms. Molecules are made whole in the cell of the reference. A structure
+    /// from a file may have other atoms than the trajectory, if its selected atoms are those of `group`; the positions
+    /// of all other atoms are then NaN.
+    fn frame(
+        &self,
+        trajectory: &mut dyn FrameSource,
+        system: &AnalysedSystem<'_>,
+        group: &Group,
+    ) -> Result<StoredFrame> {
         let mut frame = StoredFrame::default();
         match self {
             Reference::Frame(index) => {
@@ -41,8 +50,19 @@ impl Reference {
             }
             Reference::File(path) => {
                 let topology = system.topology();
-                let found = read_coordinates(path, Some(topology.atoms.len()), None)?;
-                check_order(topology, &found.labels).map_err(|problem| problem.in_file(path))?;
+                let count = topology.atoms.len();
+                let found = match read_coordinates(path, Some(count), None) {
+                    Ok(found) => {
+                        check_order(topology, &found.labels).map_err(|problem| problem.in_file(path))?;
+                        found
+                    }
+                    Err(error) => match read_coordinates(path, None, None) {
+                        Ok(found) if !found.labels.is_empty() && found.positions.len() != count => {
+                            selected_atoms(path, found, topology, group)?
+                        }
+                        _ => return Err(error),
+                    },
+                };
                 (frame.positions, frame.cell) = (found.positions, found.cell);
                 // if positions stay as stored, only minimum-image distances use the cell. The cell of a crystal with
                 // symmetry contains further copies of the atoms, so that its minimum-image distances are meaningless
@@ -65,7 +85,7 @@ impl Reference {
         system: &AnalysedSystem<'_>,
         group: &Group,
     ) -> Result<StoredFrame> {
-        let mut frame = self.frame(trajectory, system)?;
+        let mut frame = self.frame(trajectory, system, group)?;
         if matches!(self, Reference::File(_)) && system.makes_whole() {
             system.gather(group, &mut frame);
             frame.cell = None;
@@ -81,9 +101,50 @@ impl Reference {
         system: &AnalysedSystem<'_>,
         group: &Group,
     ) -> Result<Vec<Vec3>> {
-        let first = group.positions(&Reference::Frame(0).frame(trajectory, system)?);
-        Ok(group.fitted(&self.frame(trajectory, system)?, &first))
+        let first = group.positions(&Reference::Frame(0).frame(trajectory, system, group)?);
+        Ok(group.fitted(&self.frame(trajectory, system, group)?, &first))
     }
+}
+
+/// Residue names that differ between force fields or protonation states of the same residue.
+const SAME_RESIDUES: [&[&str]; 6] = [
+    &["HIS", "HID", "HIE", "HIP", "HSD", "HSE", "HSP"],
+    &["CYS", "CYX", "CYM"],
+    &["ASP", "ASH"],
+    &["GLU", "GLH"],
+    &["LYS", "LYN"],
+    &["MET", "MSE"],
+];
+
+/// Returns coordinates of all atoms of the topology, in which the atoms of the group have the positions of the atoms
+/// that the selection of the group selects in a structure. All other positions are NaN. Fails if the selected atoms of
+/// the structure have other names or residues than the group.
+fn selected_atoms(path: &Path, found: Coordinates, topology: &Topology, group: &Group) -> Result<Coordinates> {
+    let structure = read_names(path, &TopologyOptions::default())?.topology;
+    let geometry = Geometry { positions: &found.positions, cell: found.cell.as_ref() };
+    let selected = select_at(&structure, geometry, &group.text)?;
+    let help = "select atoms that structure and trajectory have in common, for example \"protein and name CA\"";
+    if selected.len() != group.atoms.len() {
+        let (own, wanted, text) = (selected.len(), group.atoms.len(), &group.text);
+        let message = format!("\"{text}\" selects {own} atoms of this structure, but {wanted} of the trajectory");
+        return Err(Problem::new(message).in_file(path).help(help).into());
+    }
+    let mut positions = vec![Vec3::splat(f64::NAN); topology.atoms.len()];
+    for (&from, &to) in selected.iter().zip(&group.atoms) {
+        let names = [(&structure, from), (topology, to)].map(|(topology, atom)| {
+            let atom = &topology.atoms[atom as usize];
+            [atom.name, topology.residues[atom.residue as usize].name]
+        });
+        let [a, b] = names.map(|[_, residue]| residue);
+        let is_same = |alike: &&[&str]| [a, b].iter().all(|name| alike.contains(&name.as_str()));
+        if names[0][0] != names[1][0] || (a != b && !SAME_RESIDUES.iter().any(is_same)) {
+            let (own, other) = (structure.atom_name(from), topology.atom_name(to));
+            let message = format!("the selected atom {own} of this structure belongs to {other} of the trajectory");
+            return Err(Problem::new(message).in_file(path).help(help).into());
+        }
+        positions[to as usize] = found.positions[from as usize];
+    }
+    Ok(Coordinates { positions, ..found })
 }
 
 impl std::fmt::Display for Reference {

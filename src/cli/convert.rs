@@ -131,17 +131,19 @@ impl Convert {
             stride: self.stride as usize,
         };
         let rounding = quantity("precision", &self.precision, Dimension::Length)?;
-        let named = self.topology.as_deref().map(topology::read).transpose()?;
+        let mut named = self.topology.as_deref().map(topology::read).transpose()?;
+        let mut source = open(&self.input, named.as_ref().map(|names| names.topology.atoms.len()))?;
+        topology::check_frames(source.as_ref(), &self.input)?;
+        // a structure has the names of its atoms
+        if named.is_none() && source.topology().is_none() && !source.labels().is_empty() {
+            named = Some(topology::read(&self.input)?);
+        }
         let has_bonds = named.as_ref().is_none_or(|names| names.has_bonds);
         let needs = [("--whole", self.whole), ("--unwrap", self.unwrap), ("--center", self.center.is_some())];
-        if let (false, Some(path), Some((what, _))) =
-            (has_bonds, &self.topology, needs.iter().find(|(_, given)| *given))
-        {
-            return Err(topology::no_bonds(path, what));
+        if let (false, Some((what, _))) = (has_bonds, needs.iter().find(|(_, given)| *given)) {
+            return Err(topology::no_bonds(self.topology.as_ref().unwrap_or(&self.input), what));
         }
         let named = named.map(|names| names.topology);
-        let mut source = open(&self.input, named.as_ref().map(|topology| topology.atoms.len()))?;
-        topology::check_frames(source.as_ref(), &self.input)?;
         let topology = named.or_else(|| source.topology().cloned());
         if let Some(topology) = &topology {
             topology::check(topology, source.as_ref(), &self.input)?;

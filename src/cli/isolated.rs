@@ -49,7 +49,9 @@ pub(super) fn run(file: &Path) -> Result<Option<ExitCode>> {
         }
         (None, signal) => {
             let signal = signal.unwrap_or_default();
-            Err(Error::Internal(format!("the process that read {} was ended by signal {signal}", file.display())))
+            let reason = "the process that read the file was ended from outside: it ran out of memory, or exceeded a \
+                          limit of the queue or the shell";
+            Err(Error::io(file, format!("{reason}; it received signal {signal}")))
         }
     }
 }

@@ -83,6 +83,9 @@ enum Command {
 /// Parses the command line, executes the command and reports errors on standard error.
 pub fn main() -> ExitCode {
     let started = Instant::now();
+    // a write beyond the limit of file sizes then fails with an error, and does not end the process
+    // SAFETY: the process has no other threads yet, and the signal is ignored from now on
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     let command = Arguments::parse().command;
     match command.file().map_or(Ok(None), isolated::run) {
         Ok(Some(code)) => return code,

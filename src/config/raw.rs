@@ -211,9 +211,19 @@ impl Override {
         let mut target = root;
         let mut path = self.key.split('.').map(str::trim);
         while let Some(name) = path.next() {
-            if matches!(target.node, Node::Array(_)) {
-                let message = "this key holds a list, and a key inside a list cannot be set";
-                return Err(place.problem(Problem::new(message).help("set the whole list")));
+            if let Node::Array(items) = &target.node {
+                let count = items.len();
+                let index = name.parse::<usize>().ok().filter(|number| (1..=count).contains(number));
+                target = match (index, &mut target.node) {
+                    (Some(number), Node::Array(items)) => &mut items[number - 1],
+                    _ => {
+                        let message =
+                            format!("this key holds a list of {count}, and {name} is not the number of an element");
+                        let help = "write the number of the element, from 1, after the key, or set the whole list";
+                        return Err(place.problem(Problem::new(message).help(help)));
+                    }
+                };
+                continue;
             }
             target = member(target, name, &place);
             if name == "stage" && self.key.starts_with("stage") && matches!(target.node, Node::Array(_)) {

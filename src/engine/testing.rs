@@ -3,9 +3,11 @@
 
 use crate::backend::cuda::{Cuda, Device, Emulated};
 use crate::backend::{Backend, Serving, Workload};
+use crate::cell::PeriodicCell;
 use crate::constraint::{ConstraintKind, ConstraintPlan, derive};
 use crate::ensemble::volume_trial::VolumeTrial;
 use crate::format::{read_coordinates, read_topology};
+use crate::image::WholeMolecules;
 use crate::pair::ListSchedule;
 use crate::ranks::Ranks;
 use crate::simd::Level;
@@ -66,6 +68,22 @@ impl Sample {
         let state = State { cell: coordinates.cell, positions: coordinates.positions, velocities, ..State::default() };
         let constraints = Constraints::default();
         Sample { system: System { topology: amber.topology, nonbonded: amber.nonbonded, constraints, settings }, state }
+    }
+
+    /// Loads a system with a longer cutoff (nm), in a cubic cell with room for the cutoff. The molecules are a droplet
+    /// in the cell.
+    pub(crate) fn with_cutoff(name: &str, cutoff: f64) -> Self {
+        let mut sample = Sample::load(name);
+        if let Some(cell) = sample.state.cell {
+            WholeMolecules::of(&sample.system.topology).make_whole(&cell, &mut sample.state.positions);
+        }
+        sample.state.cell = Some(PeriodicCell::orthorhombic([2.0 * cutoff + 0.5; 3]));
+        let settings = &mut sample.system.settings;
+        (settings.cutoff, settings.cutoff_lj) = (Some(cutoff), Some(cutoff));
+        // the product of α and the cutoff is that of the other samples
+        let alpha = 3.1 * CUTOFF / cutoff;
+        settings.electrostatics = Electrostatics::Pme(PmeParameters { alpha, grid: [32; 3], order: 5 });
+        sample
     }
 
     /// Returns water with one virtual site per molecule. Successive molecules use all constructions of virtual sites in

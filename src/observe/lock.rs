@@ -37,10 +37,11 @@ impl OutputLock {
     pub fn acquire(directory: &Path) -> Result<Self> {
         for _ in 0..ATTEMPTS {
             match std::fs::create_dir_all(directory) {
-                // the directory cannot be created, or the path leads to a file instead of a directory
-                Err(e) if e.kind() != ErrorKind::AlreadyExists || directory.is_file() => {
-                    return Err(Error::io(directory, e));
+                Err(_) if directory.is_file() => return Err(Error::io(directory, "this is a file, expected a folder")),
+                Err(_) if directory.is_symlink() && !directory.exists() => {
+                    return Err(Error::io(directory, "the link points to nothing, expected a folder"));
                 }
+                Err(e) if e.kind() != ErrorKind::AlreadyExists => return Err(Error::io(directory, e)),
                 _ => {}
             }
             if let Some(lock) = Self::acquire_once(directory)? {
@@ -177,6 +178,18 @@ mod tests {
         drop(first);
         drop(OutputLock::acquire(directory.path()).unwrap());
         assert!(OutputLock::acquire_if_present(&directory.path().join("trajectory.h5md")).is_ok());
+    }
+
+    #[test]
+    fn files_and_broken_links_are_no_directories() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, link] = ["file", "link"].map(|name| folder.path().join(name));
+        std::fs::write(&file, "").unwrap();
+        std::os::unix::fs::symlink("nowhere", &link).unwrap();
+        for (path, words) in [(file, "this is a file"), (link, "the link points to nothing")] {
+            let message = OutputLock::acquire(&path).unwrap_err().to_string();
+            assert!(message.contains(words), "{message}");
+        }
     }
 
     #[test]

@@ -44,6 +44,35 @@ fn cell(edge: &str, group: &str) -> String {
     format!("CRYST1   {edge}   50.000   50.000  90.00  90.00  90.00 {group}\n")
 }
 
+/// Tests that the selection chooses the atoms of a reference that has other atoms than the trajectory: seven atoms, of
+/// which three are those of the second molecule, with one atom at another place.
+#[test]
+fn a_reference_may_have_other_atoms() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    std::fs::write(here.join("mol.top"), TOPOLOGY).unwrap();
+    structure(here, "run.pdb", &cell("50.000", "P 1           1"));
+    let text = std::fs::read_to_string(here.join("run.pdb")).unwrap();
+    let moved = text.replacen("  13.000", "  14.000", 1);
+    std::fs::write(here.join("whole.pdb"), &moved).unwrap();
+    let water = "HETATM    7  O   HOH W   9      30.000  30.000  30.000  1.00  0.00           O";
+    let own: Vec<&str> = moved.lines().filter(|line| line.contains("ALA B")).collect();
+    let part = [&[water; 3][..], &own, &[water, "END\n"]].concat().join("\n");
+    std::fs::write(here.join("part.pdb"), part).unwrap();
+    let rmsd = |reference: &str, select: &str| {
+        let all = ["analyze", "rmsd", "--select", select, "--reference", reference, "--topology", "mol.top"];
+        md(here, &[&all[..], &["--force", "--json", "run.pdb"]].concat())
+    };
+    let whole = rmsd("whole.pdb", "index 3 to 5").unwrap();
+    assert!(whole.contains("\"value\":0.047"), "{whole}");
+    assert_eq!(rmsd("part.pdb", "index 3 to 5").unwrap(), whole.replace("whole.pdb", "part.pdb"));
+    let (code, message) = rmsd("part.pdb", "protein").unwrap_err();
+    assert_eq!(code, 2);
+    assert!(message.contains("\"protein\" selects 3 atoms of this structure, but 6 of the trajectory"), "{message}");
+    let (_, message) = rmsd("part.pdb", "index 2 to 5").unwrap_err();
+    assert!(message.contains("of this structure belongs to CA of ALA 3 of the trajectory"), "{message}");
+}
+
 /// Tests that native contacts in a crystal structure ignore periodic images: six atoms on a line have five contacts,
 /// and a sixth contact only with the neighbouring cell.
 #[test]

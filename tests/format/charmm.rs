@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use assert_cmd::Command;
 use md::backend::{Evaluation, Reference, Workload};
-use md::format::{TopologyOptions, read_coordinates, read_topology_with};
+use md::format::{TopologyOptions, check_order, read_coordinates, read_names, read_topology_with};
 use md::system::{
     Constraints, Description, DispersionCorrection, Electrostatics, ForceSettings, ListPolicy, LjModifier, Modifier,
     System,
@@ -259,6 +259,8 @@ fn parameters_that_are_wrong_or_not_supported_are_refused() {
     of("vatom", "geom", "nbxmod", &["geometric combination rule"]);
     of("TC 0.0 -0.11 2.0", "TC 0.0 0.11 2.0", "TC 0.0 0.11", &["epsilon is 0.11", "Slater-Kirkwood"]);
     of("TC 0.0 -0.11 2.0", "TC 0.0 -0.11 2.0 0.0", "TC 0.0 -0.11 2.0 0.0", &["for 1-4 pairs"]);
+    of("TC 0.0 -0.11 2.0", "TC 0.0 -0.11 2.0\nT* 0.0 -0.3 1.9", "T* 0.0", &["the type T* has a wildcard"]);
+    of("TH TO -0.05 1.9", "TH T% -0.05 1.9", "TH T%", &["the type T% has a wildcard", "a row for each type"]);
     of("HBOND", "NBTHOLE\nSOD TO 1.3\nHBOND", "SOD TO 1.3", &["Thole", "additive"]);
     of("ATOMS", "TYPES", "TYPES", &["expected a section", "title lacks"]);
     refused(
@@ -354,11 +356,29 @@ fn cards_are_read_by_their_columns() {
     for (found, expected) in found.positions.iter().zip(expected) {
         assert!((*found - expected).norm() < 1e-14, "{found:?}");
     }
-    assert_eq!(read_coordinates(&folder().join("charmm.crd"), Some(21), None).unwrap().positions.len(), 21);
+    let labels: Vec<(&str, &str, i32, &str)> = found
+        .labels
+        .iter()
+        .map(|l| (l.name.as_str(), l.residue.as_str(), l.number, l.chain.segment.as_str()))
+        .collect();
+    assert_eq!(labels, [("OH2", "TIP3", 1, "WAT"), ("H1", "TIP3", 1, ""), ("H2", "TIP3", 1, "WAT")]);
+    // the atoms of a residue in another order than in the topology
+    let (topology, path) = (folder().join("charmm.psf"), folder().join("charmm.crd"));
+    let mut coordinates = read_coordinates(&path, Some(21), None).unwrap();
+    assert_eq!(coordinates.positions.len(), 21);
+    let topology = read_names(&topology, &TopologyOptions::default()).unwrap().topology;
+    assert!(check_order(&topology, &coordinates.labels).is_ok());
+    coordinates.labels.swap(1, 2);
+    assert!(check_order(&topology, &coordinates.labels).is_err());
     for (from, to, words) in [
         ("    3\n    1", "    4\n    1", "small.crd:3: expected 4 atoms, found 3"),
         ("-200.50000", "-200.5x000", "small.crd:5: expected three coordinates, each 10 columns wide, from column 21"),
         ("-200.50000", "9.9e300   ", "atom 2"),
+        (
+            "-100.12345-200.50000   3.00000",
+            " 9999.0000 9999.0000 9999.0000",
+            "small.crd:5: atom 2 (H1 of TIP3 1) has no position",
+        ),
     ] {
         assert!(CARD.contains(from));
         let error = card(&CARD.replacen(from, to, 1)).unwrap_err().to_string();

@@ -125,7 +125,7 @@ END
 ";
 
 /// Writes files to a new folder and reads the first one.
-fn read(files: &[(&str, &str)], define: &[&str], include: &[&str]) -> Result<Topology, String> {
+pub(crate) fn read(files: &[(&str, &str)], define: &[&str], include: &[&str]) -> Result<Topology, String> {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in files {
         let path = folder.path().join(name);

@@ -4,7 +4,7 @@ use md::config::Config;
 use md::format::{TopologyOptions, read_topology_with};
 use md::prepare::ConstrainedTerms;
 
-use crate::gromacs_text::{GRO, TOP, good, refused};
+use crate::gromacs_text::{GRO, TOP, good, read, refused};
 
 /// Tests the rule of `pdb2gmx` topologies, which list their 1-4 pairs: bonds alone create exclusions, but no 1-4 pairs.
 #[test]
@@ -73,4 +73,48 @@ fn molecules_are_as_many_as_the_coordinates_hold() {
     std::fs::write(place("a.top"), TOP).unwrap();
     let read = |atoms| read_topology_with(&place("a.top"), &TopologyOptions { atoms, ..TopologyOptions::default() });
     assert_eq!([None, Some(9), Some(10)].map(|atoms| read(atoms).is_ok()), [true, false, true]);
+}
+
+/// Both function types of proper dihedrals use all lines of a block of `[ dihedraltypes ]`, as grompp does.
+#[test]
+fn dihedrals_have_all_terms_of_a_block() {
+    let rows = "X CT CT X 9 0.0 0.65 3";
+    let two = TOP.replace(rows, &format!("{rows}\nX CT CT X 9 0.0 0.5 1"));
+    for function in ["9", "1"] {
+        let topology = good(&two.replace("1 2 3 4 9", &format!("1 2 3 4 {function}")), &[]);
+        let terms: Vec<(f64, u8)> =
+            topology.bonded.propers.iter().map(|term| (term.force_constant, term.periodicity)).collect();
+        assert_eq!(terms, [(0.65, 3), (0.5, 1)], "function type {function}");
+    }
+    // lines of a block have the types in the same order
+    let message = "two blocks of function type 9";
+    refused(rows, "X CT HW X 9 0.0 0.65 3\nX HW CT X 9 0.0 0.5 1", &[message]);
+}
+
+/// A pair of function type 2 without parameters has no Lennard-Jones interaction in GROMACS: `gmx dump` of version
+/// 2022.5 shows c6 = c12 = 0.
+#[test]
+fn pairs_of_type_two_without_parameters_have_charges_only() {
+    let text = crate::literal::replaced(TOP, "[ pairs ]\n1 4 1\n", "[ pairs ]\n1 4 2\n");
+    let [with, without] = [TOP, &text].map(|text| good(text, &[]).bonded.pairs14[0]);
+    assert_eq!((without.c6, without.c12, without.charge_product), (0.0, 0.0, with.charge_product));
+    assert!(with.c6 > 0.0);
+}
+
+/// GROMACS looks a correction map up by its types, and ignores a number after the function type.
+#[test]
+fn numbers_of_correction_maps_are_those_of_their_types() {
+    let map = |first: f64| {
+        let energies: Vec<String> = (0..16).map(|k| (first + f64::from(k)).to_string()).collect();
+        format!("CT CT CT CT CT 1 4 4 {}\n", energies.join(" "))
+    };
+    let types = format!("[ cmaptypes ]\n{}[ dihedraltypes ]", map(0.0));
+    let text = TOP
+        .replace("[ dihedraltypes ]", &types)
+        .replace("4 CT 1 BUT C4 1 -0.1", "4 CT 1 BUT C4 1 -0.1\n5 CT 1 BUT C5 1 0");
+    let with = |line: &str| text.replace("[ pairs ]", &format!("[ cmap ]\n{line}\n[ pairs ]"));
+    let found = good(&with("1 2 3 4 5 1"), &[]).bonded.cmaps;
+    assert_eq!(good(&with("1 2 3 4 5 1 1"), &[]).bonded.cmaps, found);
+    let message = read(&[("a.top", &with("1 2 3 4 5 1 2"))], &[], &[]).unwrap_err();
+    assert!(message.contains("row 2 of [ cmaptypes ] is given, but the atom types select row 1"), "{message}");
 }

@@ -357,9 +357,11 @@ fn other_spellings_of_harmonic_impropers() {
         let topology = read(&XML.replace(energy, spelling)).unwrap().topology;
         assert_eq!(topology.bonded.harmonic_impropers[0].force_constant, 3.0 * factor);
     }
+    for spelling in ["k*(theta-theta0)^2;", "k*(theta-theta0)^2"] {
+        let error = read(&XML.replace(energy, spelling)).unwrap_err().to_string();
+        assert!(error.contains("theta0 is 0.5, and the energy does not wrap"), "{error}");
+    }
     let unwrapped = XML.replace(energy, "k*(theta-theta0)^2");
-    let error = read(&unwrapped).unwrap_err().to_string();
-    assert!(error.contains("theta0 is 0.5, and the energy does not wrap"), "{error}");
     let topology = read(&unwrapped.replace("param2=\".5\"", "param2=\"0\"")).unwrap().topology;
     assert_eq!(topology.bonded.harmonic_impropers[0].force_constant, 6.0);
     let other = XML.replace("pi = 3.141593;", "pi = 3.2;");
@@ -388,6 +390,8 @@ fn what_is_wrong_or_not_supported_is_refused_with_its_line() {
         ("<ParticleOffsets/>", "<ParticleOffsets><Offset/></ParticleOffsets>", "depend on a global parameter"),
         ("<Particle eps=\".1\" q=\"1\" sig=\".25\"/>", "", "the force has 8 particles, but the system has 9"),
         ("eps=\".1\"", "eps=\"-.1\"", "the Lennard-Jones parameters are invalid: sigma 0.25 nm, epsilon -0.1"),
+        ("sig=\".25\"", "sig=\"-.25\"", "the Lennard-Jones parameters are invalid: sigma -0.25 nm"),
+        ("sig=\".25\"", "sig=\"0\"", "sigma is 0, but epsilon is 0.1 kJ/mol"),
         ("type=\"HarmonicAngleForce\"", "type=\"NonbondedForce\"", "<Force>: lacks its part <Particles>"),
         ("type=\"NonbondedForce\"", "type=\"CMMotionRemover\"", "no NonbondedForce"),
         ("type=\"CMMotionRemover\"", "type=\"NonbondedForce\"", "a second NonbondedForce"),

@@ -3,9 +3,7 @@
 
 use std::path::Path;
 
-use md::format::{
-    TopologyOptions, read_coordinates, read_names, read_topology, write_gro, write_mmcif, write_pdb,
-};
+use md::format::{TopologyOptions, read_coordinates, read_names, read_topology, write_gro, write_mmcif, write_pdb};
 use md::system::Topology;
 
 use crate::literal::PRMTOP;

@@ -212,6 +212,9 @@ fn groups_and_annealing_are_translated() {
     assert_eq!((thermostat.coupling_time, thermostat.groups.len()), (1.0, 1));
     let protein = &thermostat.groups[0];
     assert_eq!((protein.select.as_str(), protein.temperature.at(3.0), protein.coupling_time), ("protein", 310.0, 0.5));
+    // a single unknown group is the rest of the system
+    let rest = of("tcoupl = v-rescale\ntc-grps = Protein LIG\nref-t = 310 300\ntau-t = 1 1\n");
+    assert!(rest.remark("tc-grps").text.contains("group LIG is unknown"), "{}", rest.remark("tc-grps").text);
     // two groups whose names are defined only in an index file cannot be resolved
     let unknown = of("tcoupl = v-rescale\ntc-grps = SOLU SOLV\nref-t = 310 300\ntau-t = 1 1\n");
     assert_eq!(unknown.differing(), ["tc-grps"]);

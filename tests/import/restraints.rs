@@ -131,7 +131,7 @@ fn what_the_pull_code_has_more_is_said() {
 #[test]
 fn index_files_name_groups_everywhere() {
     let files = files_of("peptide-charged", ["top", "gro"], Some("pull.ndx"));
-    let settings = "tcoupl = v-rescale\ntc-grps = First Rest\ntau-t = 1 1\nref-t = 300 310\nfreezegrps = Oxygen\n\
+    let settings = "tcoupl = v-rescale\ntc-grps = First Last\ntau-t = 1 1\nref-t = 300 310\nfreezegrps = Oxygen\n\
         freezedim = Y Y Y\nnstxout-compressed = 5\ncompressed-x-grps = Last First\n";
     let imported = |text: &str| import_text(text, Path::new("x.mdp"), &files, Path::new(BASE));
     let found = same_plan(imported(settings).unwrap());
@@ -139,6 +139,8 @@ fn index_files_name_groups_everywhere() {
     assert_eq!(found.plan.output.trajectories[0].select.as_deref(), Some("index 18-23 or index 0-5"));
     let thermostat = found.dynamics().thermostat.as_ref().unwrap();
     assert_eq!((thermostat.temperature.at(0.0), thermostat.groups[0].select.as_str()), (310.0, "index 0-5"));
+    let unknown = imported("tcoupl = v-rescale\ntc-grps = First Frist\ntau-t = 1 1\nref-t = 300 310\n").unwrap_err();
+    assert!(unknown.to_string().contains("the index file has no group Frist"), "{unknown}");
     // if an index file is given, only the groups of the index file exist
     assert_eq!(same_plan(imported("freezegrps = Protein\nfreezedim = Y Y Y").unwrap()).differing(), ["freezegrps"]);
 }

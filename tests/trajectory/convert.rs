@@ -222,6 +222,34 @@ fn a_selection_is_centered_and_the_rest_around_it() {
     }
 }
 
+#[test]
+fn structures_have_names_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let (original, _) = original(folder.path(), "triclinic", WATERS, 1);
+    let [pdb, gro, part] = ["a.pdb", "a.gro", "part.cif"].map(|name| folder.path().join(name));
+    converted(&[], &original, &pdb);
+    converted(&[], &pdb, &gro);
+    converted(&["--select", "not water"], &gro, &part);
+    let names = md::format::read_names(&part, &md::format::TopologyOptions::default()).unwrap().topology;
+    let names: Vec<&str> = names.atoms.iter().map(|atom| atom.name.as_str()).collect();
+    assert_eq!(names, ["N", "CA", "C", "N", "CA", "C", "Na+"]);
+    // molecules cannot be made whole without bonds
+    assert!(refused(&["--whole"], &gro, &folder.path().join("b.gro")).contains("--whole needs bonds"));
+}
+
+#[test]
+fn a_limit_of_file_sizes_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let (original, _) = original(folder.path(), "triclinic", WATERS, FRAMES);
+    let md = Command::cargo_bin("md").unwrap();
+    let mut shell = Command::new("sh");
+    // the limit is in units of 512 or 1024 bytes
+    shell.arg("-c").arg("ulimit -f 4; exec \"$@\"").arg("sh").arg(md.get_program()).arg("convert").arg(&original);
+    let done = shell.arg(folder.path().join("x.trr")).env("NO_COLOR", "1").output().unwrap();
+    let message = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.code() == Some(5) && message.contains("File too large"), "{:?} {message}", done.status);
+}
+
 /// In the first frame of an aligned, unwrapped trajectory two waters may be in other periodic images. Their distance
 /// vector changes afterwards as in the unwrapped trajectory, apart from the rotation.
 #[test]

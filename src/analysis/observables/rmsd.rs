@@ -17,8 +17,8 @@ pub(super) struct RmsdOptions {
     /// Selection of atoms that are superposed and compared
     #[arg(long, value_name = "TEXT", default_value = "protein and heavy")]
     select: String,
-    /// Reference structure: first, the number of a frame (from 0), or a structure of the same atoms in any format of
-    /// coordinates
+    /// Reference structure: first, the number of a frame (from 0), or a structure in any format of coordinates. If the
+    /// structure has other atoms than the trajectory, the selection chooses the atoms in both
     #[arg(long, value_name = "FRAME|FILE", default_value = "first", value_parser = Reference::parse)]
     reference: Reference,
     /// Weight atoms by mass (default: equal weights)

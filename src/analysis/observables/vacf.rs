@@ -132,6 +132,17 @@ fn integral(values: &[f64], interval: f64) -> Vec<f64> {
     std::iter::once(0.0).chain(steps.map(|step| (sum += step, sum).1)).collect()
 }
 
+/// Largest value of [`upper_end`] for a spectrum that frames resolve.
+const LARGEST_UPPER_END: f64 = 0.25;
+
+/// Returns the mean density of states in the upper tenth of the spectrum, relative to the mean of the whole spectrum.
+/// If the interval between frames is too long, higher frequencies are folded into the spectrum, and the ratio is close
+/// to one. If the interval is short enough, the ratio is close to zero.
+fn upper_end(density: &[f64]) -> f64 {
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    mean(&density[density.len() - density.len().div_ceil(10)..]) / mean(density)
+}
+
 /// Computes the density of states g(ν) = 4 ∫ c(τ) w(τ) cos(2πντ) dτ of a normalised correlation function c, up to the
 /// Nyquist frequency. The Hann window w suppresses ripples, which would arise because the correlation function ends at
 /// the longest lag. Returns wavenumbers (1/cm) and densities (cm). The integral of the density over wavenumbers is 1.
@@ -267,7 +278,15 @@ impl Observable for VelocityCorrelation {
         let highest = (0..count).max_by(|&a, &b| density[a].total_cmp(&density[b])).unwrap_or(0);
         let nyquist = wavenumbers[count - 1];
         let mut findings = Findings { plots, ..Findings::default() };
-        if !self.by_mass {
+        let is_resolved = upper_end(&density) < LARGEST_UPPER_END;
+        if !is_resolved {
+            findings.summary.push(format!(
+                "warning      the spectrum is not small at its upper end: frames {interval} ps apart do not resolve the \
+                 motion, and {} wrong",
+                if self.by_mass { "the spectrum is" } else { "spectrum and diffusion coefficient are" }
+            ));
+        }
+        if !self.by_mass && is_resolved {
             let coefficients = |values: &[f64]| -> Vec<f64> {
                 integral(values, interval).into_iter().map(|integral| integral / 3.0).collect()
             };
@@ -360,6 +379,19 @@ mod tests {
         // the integral over wavenumbers is the normalised correlation at lag zero, which is 1
         let total = integral(array(&findings, "density_of_states"), spacing).pop().unwrap();
         assert!((total - 1.0).abs() < 1e-9, "{total}");
+    }
+
+    /// Tests oscillators of 1000/cm at intervals at which the spectrum ends at 1030/cm and at 340/cm. In the second
+    /// case the peak is at 320/cm. In both cases the peak is at the upper end of the spectrum, where it may be an alias.
+    #[test]
+    fn motion_that_frames_do_not_resolve_gives_no_diffusion_coefficient() {
+        let omega = 2.0 * PI * 1000.0 / WAVENUMBER;
+        for upper in [1030.0, 340.0] {
+            let (mut vacf, passed) = oscillators(1000, 0.5 * WAVENUMBER / upper, omega);
+            let findings = vacf.finish(&passed).unwrap();
+            assert!(findings.numbers.iter().all(|number| number.name != "diffusion"));
+            assert!(findings.summary.iter().any(|line| line.starts_with("warning      the spectrum is not small")));
+        }
     }
 
     #[test]

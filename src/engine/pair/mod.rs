@@ -37,4 +37,4 @@ pub use region::{Region, ZONES};
 pub use root_polynomial::{MOST_TERMS, RootPolynomial};
 pub use search::{SearchInput, SearchScratch, search_chunk};
 pub use smooth::SmoothPart;
-pub use table::{PowerTable, RadialFunction, RadialTable};
+pub use table::{Bins, PowerTable, RadialFunction, RadialTable};

@@ -2,6 +2,7 @@
 
 use super::grid::{BLOCK, Bounds, CLUSTER, Grid};
 use super::list::{Entry, ListChunk, MaskedPair, shift_image};
+use super::table;
 use crate::arrays::{from_fn, map};
 use crate::cell::PeriodicCell;
 use crate::simd::{Arithmetic, Float, Kernel, LANES, Level, Simd, dispatch};
@@ -9,11 +10,21 @@ use crate::vec3::Vec3;
 use std::hint::black_box;
 use std::ops::Range;
 
-/// Distance (nm) below which a pair is close: pruning turns a block with a close pair into a masked block. In masked
-/// blocks kernels raise distances to the lowest distance of their tables, about 0.06 nm. `CLOSE` is shorter than a
-/// hydrogen bond, so that there are few close pairs. `CLOSE` is far enough above 0.06 nm that no pair of an unmasked
-/// block comes below 0.06 nm before the next pruning: at 300 K hydrogen moves 0.003 nm in 2 fs.
-pub(super) const CLOSE: f32 = 0.15;
+/// Smallest value (nm) of the distance below which a pair is close. The value is shorter than a hydrogen bond, so that
+/// there are few close pairs.
+const CLOSE: f64 = 0.15;
+/// Smallest difference (nm) between the distance of close pairs and the start of the tables. No pair of an unmasked
+/// block moves by this difference before the next pruning: at 300 K hydrogen moves 0.003 nm in 2 fs.
+const MARGIN: f64 = 0.06;
+
+/// Returns the distance (nm) below which a pair is close: pruning turns a block with a close pair into a masked block.
+/// In masked blocks kernels raise distances to the lowest distance of their tables, and use both parts of the tables.
+/// In other blocks kernels use only the upper part, which must not begin at more than the distance of the pairs.
+pub(super) fn close(reach: Reach) -> f64 {
+    let longest = reach.coulomb.max(reach.lj);
+    // without a cutoff there are no tables
+    if longest.is_finite() { CLOSE.max(table::start(longest).sqrt() + MARGIN) } else { CLOSE }
+}
 
 /// An i-cluster in registers, for distance tests against blocks.
 pub(super) struct Probe<S: Simd> {
@@ -190,6 +201,7 @@ impl<const FAR: bool> Kernel for Prune<'_, FAR> {
         let ListChunk { entries, masked, plain } = inner;
         entries.clear();
         masked.clear();
+        let close_squared = squared(close(reach));
         // elements beyond `filled` are leftovers of the last pruning and are not read
         let mut filled = 0;
         for entry in &outer.entries {
@@ -221,7 +233,7 @@ impl<const FAR: bool> Kernel for Prune<'_, FAR> {
                 for lane in 0..blocks.len().min(LANES) {
                     let block = blocks[lane] as usize;
                     let squares = probe.distances(grid, packed, block);
-                    close[lane] = probe.bits(squares[0].min(squares[1]), CLOSE * CLOSE);
+                    close[lane] = probe.bits(squares[0].min(squares[1]), close_squared);
                     for half in 0..2 {
                         near[half][lane] = probe.bits(squares[half], probe.radius_squared);
                         if FAR {

@@ -3,48 +3,91 @@
 //! Four bins per octave of r² over eight octaves are 32 bins. The exponent and the two leading mantissa bits of r² give
 //! the bin (`Float::look_up`). Each bin has a quartic in u, the exact offset of r² from the start of the bin
 //! ([`RadialTable`]), or in r² itself ([`PowerTable`]). For erfc(αr)/r the relative error of the force is at most
-//! 5·10⁻⁶, and 2·10⁻⁶ RMS (`tests`). Arguments below the lowest bin are raised to the lower end of this bin, which
-//! affects only overlapping atoms. SIMD levels without enough registers for the tables, and GPUs, compute 1/r and
+//! 5·10⁻⁶, and 2·10⁻⁶ RMS (`tests`). SIMD levels without enough registers for the tables, and GPUs, compute 1/r and
 //! subtract the square of a polynomial ([`super::RootPolynomial`]).
+//!
+//! The 32 bins end at the bin of the largest distance. For distances up to 1 nm, the bins begin at 0.0625 nm or less.
+//! For larger distances, the bins begin at more than 0.0625 nm, and a second table has the 32 bins below. Excluded
+//! pairs and contacts of hydrogen atoms need these bins. Arguments below (0.0625 nm)² are raised to this limit, which
+//! affects only overlapping atoms.
 
 use crate::simd::Tables;
 
 /// Number of bins per octave of r².
 const BINS_PER_OCTAVE: usize = 4;
-/// Number of octaves of r² that the table covers.
-const OCTAVES: i32 = 8;
+/// Factor between the r² at the end and at the start of 32 bins, which are eight octaves.
+const RANGE: f64 = 256.0;
 /// Number of coefficients of a quartic.
 const COEFFICIENTS: usize = 5;
+/// r² (nm²) of 0.0625 nm, at which the tables begin. The shortest distance of charges in models of
+/// water with four sites is 0.078 nm, between a hydrogen and the virtual site of OPC (S. Izadi et al., J. Phys. Chem.
+/// Lett. 5, 3863 (2014), doi:10.1021/jz501780a).
+const CONTACT: f64 = 0.0625 * 0.0625;
 
 /// A function of a distance (nm).
 pub type RadialFunction<'a> = &'a dyn Fn(f64) -> f64;
 
-/// A radial function of r² as coefficients for kernels.
+/// Quartics of a radial function in bins of r².
 #[derive(Clone, Debug)]
-pub struct RadialTable {
-    /// `tables.0[k][bin]` is the coefficient of u^k
+pub struct Bins {
+    /// `tables.0[k][bin]` is the coefficient of the k-th power in the upper 32 bins
     pub tables: Tables,
+    /// coefficients in the 32 bins below `start`
+    pub below: Tables,
+    /// start of the upper 32 bins, nm²
+    pub start: f32,
     /// lowest r² covered, nm²; kernels must raise smaller arguments to this value
     pub lowest: f32,
 }
+
+impl Bins {
+    /// Makes the bins of a function up to `largest` nm. `quartic` returns the coefficients of the bin from one r² to
+    /// another (nm²).
+    fn new(largest: f64, quartic: impl Fn([f64; 2]) -> [f32; COEFFICIENTS]) -> Self {
+        let start = start(largest);
+        let (tables, below) = (tables(start, &quartic), tables(start / RANGE, &quartic));
+        Bins { tables, below, start: start as f32, lowest: lowest(largest) as f32 }
+    }
+
+    /// Makes bins of zeros.
+    fn zero(lowest: f32) -> Self {
+        let zero = || Tables([[0.0; 32]; COEFFICIENTS]);
+        Bins { tables: zero(), below: zero(), start: lowest, lowest }
+    }
+
+    /// Whether there are arguments below the upper 32 bins.
+    #[inline(always)]
+    pub fn is_divided(&self) -> bool {
+        self.lowest < self.start
+    }
+
+    /// Evaluates the quartic of r², with the given argument (scalar form of the kernels' arithmetic).
+    fn value(&self, r2: f32, argument: f32) -> f32 {
+        let tables = if r2 < self.start { &self.below } else { &self.tables };
+        tables.0.iter().rev().fold(0.0, |sum, c| sum.mul_add(argument, c[bin(r2)]))
+    }
+}
+
+/// A radial function of r² as coefficients for kernels.
+#[derive(Clone, Debug)]
+pub struct RadialTable(pub Bins);
 
 impl RadialTable {
     /// Makes the table of `function(r)` for r up to `largest` nm.
     pub fn new(function: RadialFunction, largest: f64) -> Self {
         let quartic = |[start, end]: [f64; 2]| quartic(|u| function((start + u).sqrt()), [0.0, end - start]);
-        RadialTable { tables: tables(largest, quartic), lowest: lowest(largest) }
+        RadialTable(Bins::new(largest, quartic))
     }
 
     /// Makes a table of zeros.
     pub fn zero(lowest: f32) -> Self {
-        RadialTable { tables: Tables([[0.0; 32]; 5]), lowest }
+        RadialTable(Bins::zero(lowest))
     }
 
     /// Returns the tabulated value at r² (scalar form of the kernels' arithmetic).
     pub fn value(&self, r2: f32) -> f32 {
-        let r2 = r2.max(self.lowest);
-        let u = r2 - f32::from_bits(r2.to_bits() & !0x1f_ffff);
-        evaluated(&self.tables, bin(r2), u)
+        let r2 = r2.max(self.0.lowest);
+        self.0.value(r2, r2 - f32::from_bits(r2.to_bits() & !0x1f_ffff))
     }
 }
 
@@ -53,29 +96,23 @@ impl RadialTable {
 /// to 70 times the value of 1/r³. The table is for forces: in an energy, rounding errors of many pairs at one distance
 /// would add up.
 #[derive(Clone, Debug)]
-pub struct PowerTable {
-    /// `tables.0[k][bin]` is the coefficient of r²ᵏ
-    pub tables: Tables,
-    /// lowest r² covered, nm²; kernels must raise smaller arguments to this value
-    pub lowest: f32,
-}
+pub struct PowerTable(pub Bins);
 
 impl PowerTable {
     /// Makes the table of `function(r)` for r up to `largest` nm.
     pub fn new(function: RadialFunction, largest: f64) -> Self {
-        let tables = tables(largest, |bin| quartic(|r2| function(r2.sqrt()), bin));
-        PowerTable { tables, lowest: lowest(largest) }
+        PowerTable(Bins::new(largest, |bin| quartic(|r2| function(r2.sqrt()), bin)))
     }
 
     /// Makes a table of zeros.
     pub fn zero(lowest: f32) -> Self {
-        PowerTable { tables: Tables([[0.0; 32]; 5]), lowest }
+        PowerTable(Bins::zero(lowest))
     }
 
     /// Returns the tabulated value at r² (scalar form of the kernels' arithmetic).
     pub fn value(&self, r2: f32) -> f32 {
-        let r2 = r2.max(self.lowest);
-        evaluated(&self.tables, bin(r2), r2)
+        let r2 = r2.max(self.0.lowest);
+        self.0.value(r2, r2)
     }
 }
 
@@ -84,42 +121,37 @@ fn bin(r2: f32) -> usize {
     (r2.to_bits() >> 21) as usize % 32
 }
 
-/// Evaluates the polynomial of a bin.
-fn evaluated(tables: &Tables, bin: usize, argument: f32) -> f32 {
-    tables.0.iter().rev().fold(0.0, |sum, c| sum.mul_add(argument, c[bin]))
+/// Returns the r² (nm²) at which the upper 32 bins of a function up to `largest` nm begin.
+pub(super) fn start(largest: f64) -> f64 {
+    let square = largest * largest;
+    let octave = 2f64.powi(square.log2().floor() as i32);
+    let width = octave / BINS_PER_OCTAVE as f64;
+    (square / width).ceil() * width / RANGE
 }
 
-/// Returns the lowest r² (nm²) in the table of a function up to `largest` nm.
-fn lowest(largest: f64) -> f32 {
-    2f64.powi(octaves(largest)[0]) as f32
+/// Returns the lowest r² (nm²) at which a function up to `largest` nm is tabulated.
+fn lowest(largest: f64) -> f64 {
+    CONTACT.max(start(largest) / RANGE)
 }
 
-/// Makes the tables of a function up to `largest` nm. `quartic` returns the coefficients of the bin from one r² to
+/// Makes the tables of the 32 bins from `start` (nm²) on. `quartic` returns the coefficients of the bin from one r² to
 /// another (nm²).
-fn tables(largest: f64, quartic: impl Fn([f64; 2]) -> [f32; COEFFICIENTS]) -> Tables {
+fn tables(start: f64, quartic: impl Fn([f64; 2]) -> [f32; COEFFICIENTS]) -> Tables {
     let mut tables = Tables([[0.0; 32]; COEFFICIENTS]);
-    let [bottom, top] = octaves(largest);
-    for octave in bottom..top {
-        for quarter in 0..BINS_PER_OCTAVE {
-            let width = 2f64.powi(octave) / BINS_PER_OCTAVE as f64;
-            let start = 2f64.powi(octave) + quarter as f64 * width;
-            for (power, coefficient) in quartic([start, start + width]).into_iter().enumerate() {
-                tables.0[power][bin(start as f32)] = coefficient;
-            }
+    let mut next = start;
+    for _ in 0..tables.0[0].len() {
+        let width = 2f64.powi(next.log2().floor() as i32) / BINS_PER_OCTAVE as f64;
+        for (power, coefficient) in quartic([next, next + width]).into_iter().enumerate() {
+            tables.0[power][bin(next as f32)] = coefficient;
         }
+        next += width;
     }
     tables
 }
 
-/// Returns the base-2 logarithms of the lowest and the highest r² in the table of a function up to `largest` nm.
-fn octaves(largest: f64) -> [i32; 2] {
-    let top = (largest * largest).log2().ceil() as i32;
-    [top - OCTAVES, top]
-}
-
 /// Returns the lowest and the highest r² (nm²) that kernels evaluate if the largest distance is `largest` nm.
 pub(super) fn range(largest: f64) -> [f64; 2] {
-    [2f64.powi(octaves(largest)[0]), largest * largest]
+    [lowest(largest), largest * largest]
 }
 
 /// Returns the monomial coefficients of the quartic through the Chebyshev nodes of an interval. Within a bin the powers
@@ -180,19 +212,23 @@ mod tests {
     /// 6·10⁻⁸ are added.
     const TOLERANCE: f64 = 5.5e-6;
 
+    /// Tests that the error from contact to the cutoff is within the tolerance for every cutoff.
     #[test]
     fn coulomb_force_is_tabulated_to_its_tolerance() {
         let force = |r: f64| r.powi(-3);
-        let (offsets, powers) = (RadialTable::new(&force, 0.9), PowerTable::new(&force, 0.9));
-        let mut worst = [0f64; 2];
-        for k in 0..200_000 {
-            let r2 = (0.01 + 0.80 * f64::from(k) / 200_000.0) as f32;
-            let exact = force(f64::from(r2).sqrt());
-            for (worst, value) in worst.iter_mut().zip([offsets.value(r2), powers.value(r2)]) {
-                *worst = worst.max((f64::from(value) / exact - 1.0).abs());
+        for cutoff in [0.6, 0.9, 1.0, 1.0001, 1.2, 1.4, 1.5, 2.5, 4.5, 12.0] {
+            let (offsets, powers) = (RadialTable::new(&force, cutoff), PowerTable::new(&force, cutoff));
+            let mut worst = [0f64; 2];
+            for k in 0..50_000 {
+                let r = CONTACT.sqrt() * (cutoff / CONTACT.sqrt()).powf(f64::from(k) / 50_000.0);
+                let r2 = (r * r) as f32;
+                let exact = force(f64::from(r2).sqrt());
+                for (worst, value) in worst.iter_mut().zip([offsets.value(r2), powers.value(r2)]) {
+                    *worst = worst.max((f64::from(value) / exact - 1.0).abs());
+                }
             }
+            assert!(worst.iter().all(|worst| *worst < TOLERANCE), "{cutoff}: {worst:?}");
         }
-        assert!(worst.iter().all(|worst| *worst < TOLERANCE), "{worst:?}");
     }
 
     #[test]

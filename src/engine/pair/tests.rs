@@ -1,7 +1,7 @@
 //! Compares lists with brute force: every pair of atoms within the radius, in every lattice image, is listed exactly
 //! once, and no pair is listed twice.
 
-use super::prune::CLOSE;
+use super::prune::close;
 use super::*;
 use crate::cell::PeriodicCell;
 use crate::rng::{Purpose, Stream};
@@ -286,7 +286,7 @@ fn check_case(case: &Case, level: Level, seed: u64) {
         }
         assert!(inner.slots() <= outer.slots());
         check_list(&moved, &grid, &inner, reach);
-        check_plain(&moved, &grid, &inner);
+        check_plain(&moved, &grid, &inner, reach);
         check_exceptions(&grid, &inner);
     }
 }
@@ -310,12 +310,12 @@ fn check_exceptions(grid: &Grid, list: &PairList) {
 }
 
 /// Checks that blocks without masks hold no close pairs.
-fn check_plain(case: &Case, grid: &Grid, list: &PairList) {
+fn check_plain(case: &Case, grid: &Grid, list: &PairList, reach: Reach) {
     let mut plain = list.clone();
     plain.chunks.iter_mut().flat_map(|chunk| &mut chunk.entries).for_each(|entry| entry.masked = [0; 2]);
     for (pair, image) in listed(grid, &plain, &case.has_lj, true).into_keys() {
         let distance = case.distance(pair, image);
-        assert!(distance > f64::from(CLOSE) - ROUNDING, "{pair:?} {image:?}, {distance} nm apart, without a mask");
+        assert!(distance > close(reach) - ROUNDING, "{pair:?} {image:?}, {distance} nm apart, without a mask");
     }
 }
 

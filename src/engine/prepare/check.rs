@@ -1,7 +1,7 @@
 //! Checks that description, coordinates and options are valid and consistent with each other.
 
 use super::options::Truncation;
-use super::{ElectrostaticsSpec, Files, ForceOptions, Options, Setting, description};
+use super::{ElectrostaticsSpec, Files, ForceOptions, LjPmeSpec, Options, PmeSpec, Setting, description};
 use crate::cell::PeriodicCell;
 use crate::error::Problem;
 use crate::format::Coordinates;
@@ -61,6 +61,11 @@ fn missing_cell(description: &Description) -> Option<Problem> {
     (description.cell_hint.kind != BoxKind::None).then(|| problem.help(help))
 }
 
+/// Largest product of α of PME and the cutoff. The part of the potential that is left out beyond the cutoff is erfc(6)
+/// = 2·10⁻¹⁷ of the full potential, less than a rounding error of f64. For products above 7, the polynomials of
+/// kernels in single precision would be inaccurate.
+const MOST_SPLITTING: f64 = 6.0;
+
 /// Returns a problem for each option that is invalid or contradicts another option.
 fn check_options(forces: &ForceOptions, truncation: &Truncation) -> Vec<Problem> {
     let mut problems = vec![];
@@ -91,6 +96,20 @@ fn check_options(forces: &ForceOptions, truncation: &Truncation) -> Vec<Problem>
         numbers,
         "the permittivity of a reaction field is not positive",
         "set a positive permittivity, or infinity for a conductor",
+    );
+    let lj_pme = match truncation.dispersion_correction {
+        DispersionCorrection::Pme(LjPmeSpec::Explicit(parameters)) => Some(parameters.alpha),
+        _ => None,
+    };
+    let pme = match forces.electrostatics {
+        ElectrostaticsSpec::Pme(PmeSpec::Explicit { alpha, .. }) => Some(alpha),
+        _ => None,
+    };
+    let products = [pme.zip(truncation.cutoff), lj_pme.zip(truncation.cutoff_lj)].into_iter().flatten();
+    require(
+        { products }.all(|(alpha, cutoff)| alpha * cutoff <= MOST_SPLITTING),
+        "the product of alpha of PME and the cutoff is more than 6",
+        "choose a smaller alpha or cutoff; at 3.5 the interactions beyond the cutoff are already below 10⁻⁶",
     );
     require(
         truncation.dispersion_correction == DispersionCorrection::Off || truncation.cutoff_lj.is_some(),
@@ -291,6 +310,17 @@ mod tests {
     fn sound_systems_pass() {
         assert_eq!(problems(ForceOptions::default(), &still(Some(2.0))), Vec::<String>::new());
         assert_eq!(problems(ForceOptions::all_pairs(), &still(None)), Vec::<String>::new());
+    }
+
+    #[test]
+    fn splittings_that_nothing_needs_are_refused() {
+        let with = |alpha: f64, cutoff: f64| ForceOptions {
+            cutoff: Setting::Given(Some(cutoff)),
+            electrostatics: ElectrostaticsSpec::Pme(PmeSpec::Explicit { alpha, grid: [16; 3], order: 4 }),
+            ..ForceOptions::default()
+        };
+        assert_eq!(problems(with(5.0, 1.2), &still(Some(3.0))), Vec::<String>::new());
+        assert_one(&problems(with(5.1, 1.2), &still(Some(3.0))), "more than 6");
     }
 
     #[test]

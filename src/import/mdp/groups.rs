@@ -73,6 +73,16 @@ impl Groups {
         }
     }
 
+    /// Returns why an index file does not define the group; `None` if the file defines it, and without an index file.
+    pub(super) fn missing(&self, name: &str) -> Option<String> {
+        let Groups::OfFile(groups) = self else { return None };
+        match groups.iter().filter(|group| group.name.eq_ignore_ascii_case(name)).count() {
+            0 => Some(format!("the index file has no group {name}")),
+            1 => None,
+            _ => Some(format!("the index file has several groups {name}")),
+        }
+    }
+
     /// Returns the selections of the groups with these names; `None` if one of the groups has no selection.
     pub(super) fn selections(&self, names: &[&str]) -> Option<Vec<String>> {
         names.iter().map(|name| self.selection(name)).collect()

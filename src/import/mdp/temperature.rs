@@ -10,6 +10,7 @@ use crate::run::Dynamics;
 
 /// Temperature group of `tc-grps`.
 struct Group {
+    name: String,
     /// selection of the atoms of the group; `None` for the group of all remaining atoms, and for a group that only a
     /// missing index file defines
     selection: Option<String>,
@@ -33,6 +34,9 @@ pub(super) fn translate(draft: &mut Draft<'_>, stage: &mut Dynamics, known: &Gro
             draft.differs("tc-grps", text);
         }
         groups.clear();
+    } else if base.selection.is_none() && differ {
+        let text = format!("group {} is unknown: it is taken for all atoms that are in no other group", base.name);
+        draft.differs("tc-grps", text);
     }
     let every = interval(draft, "nsttcouple");
     let words = if kind == ThermostatKind::Langevin { "the friction is the inverse of tau-t" } else { "" };
@@ -40,7 +44,7 @@ pub(super) fn translate(draft: &mut Draft<'_>, stage: &mut Dynamics, known: &Gro
     let shortest = groups.iter().fold(base.coupling_time, |least, group| least.min(group.coupling_time));
     let mut thermostat = coupling::thermostat(stage, kind, 0.0, shortest, every);
     (thermostat.temperature, thermostat.coupling_time) = (base.temperature, base.coupling_time);
-    let named = groups.into_iter().filter_map(|Group { selection, temperature, coupling_time }| {
+    let named = groups.into_iter().filter_map(|Group { selection, temperature, coupling_time, .. }| {
         Some(ThermostatGroup { select: selection?, temperature, coupling_time })
     });
     thermostat.groups = named.collect();
@@ -99,6 +103,10 @@ fn groups(draft: &mut Draft<'_>, key: &'static str, kind: ThermostatKind, known:
             return None;
         }
     }
+    if let Some(reason) = names.iter().find_map(|name| known.missing(name)) {
+        draft.problem("tc-grps", reason, "correct the name of the group, or add the group to the index file");
+        return None;
+    }
     let schedules = annealing(draft, &temperatures)?;
     let is_redrawn = kind == ThermostatKind::VRescale && times.contains(&0.0);
     let groups = names.iter().zip(times).zip(schedules).filter(|((_, time), _)| *time > 0.0);
@@ -109,7 +117,7 @@ fn groups(draft: &mut Draft<'_>, key: &'static str, kind: ThermostatKind, known:
             // friction
             let friction = kind == ThermostatKind::Langevin;
             let coupling_time = if friction { time.recip().recip() } else { time };
-            Group { selection: known.selection(name), temperature, coupling_time }
+            Group { name: (*name).to_owned(), selection: known.selection(name), temperature, coupling_time }
         })
         .collect();
     if groups.is_empty() {

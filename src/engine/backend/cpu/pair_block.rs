@@ -30,7 +30,7 @@ impl<S: Simd, const N: usize> Distances<S, N> {
         let r2 = near.tabulated::<RULE, MASKED>(fixed);
         let (mut inverse, mut field) = ([Inverse { first: r2[0], square: r2[0] }; N], r2);
         for row in 0..N {
-            (inverse[row], field[row]) = fixed.force.force::<RULE, END>(r2[row]);
+            (inverse[row], field[row]) = fixed.force.force::<RULE, END, MASKED>(r2[row]);
         }
         Distances { block: near.block, r2, true_r2: near.r2, inverse, field }
     }
@@ -93,7 +93,7 @@ pub(super) fn radial_forces<
         let (inverse, radial) = (&distances.inverse[row], distances.field[row]);
         if ENERGY {
             // without a cutoff the energy of unit charges is 1/r
-            let energy = if RULE == UNLIMITED { inverse.first } else { energy::<S>(r2, &input.coulomb.energy) };
+            let energy = if RULE == UNLIMITED { inverse.first } else { energy::<S, MASKED>(r2, &input.coulomb.energy) };
             sums.coulomb += (charges * energy).keep(inside);
         }
         forces[row] = if row < LJ {
@@ -106,7 +106,7 @@ pub(super) fn radial_forces<
                 LjTerms::<S>::new::<RULE, END>(fixed, r2, inverse, i, rows.types[row], lj)
             };
             if END == LJ_PME {
-                terms.add(&DispersionTerms::new(fixed, rows.root_c6[row] * root_c6, r2));
+                terms.add(&DispersionTerms::new::<MASKED>(fixed, rows.root_c6[row] * root_c6, r2));
             }
             if MASKED && !is_switched(END) && pair.excepted && !input.c4_table.is_empty() {
                 // SAFETY: the block is in range, see `positions`
@@ -133,11 +133,11 @@ pub(super) fn radial_forces<
             let force = Radial::<S>::new(&input.coulomb.excluded_force).excluded(r2);
             forces[row] += (charges * force).keep(excluded);
             if ENERGY {
-                let energy = energy::<S>(r2, &input.coulomb.excluded_energy);
+                let energy = energy::<S, true>(r2, &input.coulomb.excluded_energy);
                 sums.coulomb += (charges * energy).keep(excluded);
             }
             if END == LJ_PME && row < LJ {
-                let dispersion = DispersionTerms::<S>::new(fixed, rows.root_c6[row] * root_c6, r2);
+                let dispersion = DispersionTerms::<S>::new::<true>(fixed, rows.root_c6[row] * root_c6, r2);
                 forces[row] += dispersion.force.keep(excluded);
                 if ENERGY {
                     sums.lj += dispersion.energy.keep(excluded);

@@ -77,11 +77,11 @@ impl<S: Simd> DispersionTerms<S> {
     /// Computes the terms of pairs whose √(c6_i c6_j) is `product`. The dispersion force is the square of a polynomial
     /// on every SIMD level, because the registers have room only for the table of the Coulomb force.
     #[inline(always)]
-    pub(super) fn new(fixed: &Fixed<'_, S>, product: S::F, r2: S::F) -> Self {
+    pub(super) fn new<const MASKED: bool>(fixed: &Fixed<'_, S>, product: S::F, r2: S::F) -> Self {
         let tables = fixed.input.dispersion_tables.expect("kernels with LJ-PME have dispersion tables");
         DispersionTerms {
             force: product * Radial::<S>::new(&tables.force).square(r2),
-            energy: product * energy::<S>(r2, &tables.energy),
+            energy: product * energy::<S, MASKED>(r2, &tables.energy),
             shift: product * S::F::splat(tables.shift),
         }
     }

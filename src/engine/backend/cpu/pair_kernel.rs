@@ -268,7 +268,7 @@ fn staged<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const LJ: u
         }
         for k in 0..blocks.len() {
             let (block, stage) = (blocks[k], &mut scratch[k]);
-            let (inverse, field) = fixed.force.force::<RULE, END>(stage.r2);
+            let (inverse, field) = fixed.force.force::<RULE, END, false>(stage.r2);
             if LJ == 0 {
                 [stage.force] = force!(block, stage.r2, inverse, field);
             } else {
@@ -345,7 +345,7 @@ fn far<S: Simd, const RULE: u8, const END: u8, const ENERGY: bool, const N: usiz
             let i = [rows.lj[0][row], rows.lj[1][row]];
             let mut terms = LjTerms::<S>::new::<RULE, END>(fixed, near.r2[row], &inverse, i, rows.types[row], lj);
             if END == LJ_PME {
-                terms.add(&DispersionTerms::new(fixed, rows.root_c6[row] * root_c6, near.r2[row]));
+                terms.add(&DispersionTerms::new::<false>(fixed, rows.root_c6[row] * root_c6, near.r2[row]));
             }
             if ENERGY {
                 sums.lj += terms.energy.keep(inside);

@@ -4,7 +4,7 @@
 //! the errors add up.
 
 use super::pair_rules::{UNLIMITED, is_switched};
-use crate::pair::{PowerTable, RadialFunction, RadialTable, RootPolynomial, SmoothPart};
+use crate::pair::{Bins, PowerTable, RadialFunction, RadialTable, RootPolynomial, SmoothPart};
 use crate::simd::{Arithmetic, Float, Simd};
 
 /// Number of coefficients of a polynomial that kernels always evaluate, enough for the usual Ewald splittings.
@@ -51,6 +51,8 @@ impl ForceTable {
 /// A force in the form that the SIMD level evaluates: a table or a polynomial.
 pub(super) struct Radial<'a, S: Simd> {
     root: &'a Root,
+    table: &'a PowerTable,
+    /// upper bins of the table
     bins: <S::F as Float>::Bins,
 }
 
@@ -107,16 +109,17 @@ impl<S: Simd> Inverse<S> {
 impl<'a, S: Simd> Radial<'a, S> {
     #[inline(always)]
     pub(super) fn new(force: &'a ForceTable) -> Self {
-        Radial { root: &force.root, bins: S::F::bins(&force.table.tables) }
+        Radial { root: &force.root, table: &force.table, bins: S::F::bins(&force.table.0.tables) }
     }
 
     /// Returns the powers of the inverse distance, and the Coulomb force divided by the distance for interacting pairs
-    /// of unit charges. Without a cutoff the force is that of the potential 1/r.
+    /// of unit charges. Without a cutoff the force is that of the potential 1/r. In masked blocks the distances may be
+    /// below the upper bins of the table.
     #[inline(always)]
-    pub(super) fn force<const RULE: u8, const END: u8>(&self, r2: S::F) -> (Inverse<S>, S::F) {
+    pub(super) fn force<const RULE: u8, const END: u8, const MASKED: bool>(&self, r2: S::F) -> (Inverse<S>, S::F) {
         if S::TABLES || RULE == UNLIMITED {
             let inverse = Inverse::new::<RULE, END>(r2);
-            let force = if RULE == UNLIMITED { inverse.square * inverse.first } else { self.table(r2) };
+            let force = if RULE == UNLIMITED { inverse.square * inverse.first } else { self.table::<MASKED>(r2) };
             return (inverse, force);
         }
         // the polynomial comes first, so that fewer registers are in use at a time
@@ -129,7 +132,7 @@ impl<'a, S: Simd> Radial<'a, S> {
     /// at r = 0.
     #[inline(always)]
     pub(super) fn excluded(&self, r2: S::F) -> S::F {
-        if S::TABLES { self.table(r2) } else { S::F::splat(0.0) - self.square(r2) }
+        if S::TABLES { self.table::<true>(r2) } else { S::F::splat(0.0) - self.square(r2) }
     }
 
     /// Returns the magnitude of a force without a singular part.
@@ -140,8 +143,8 @@ impl<'a, S: Simd> Radial<'a, S> {
     }
 
     #[inline(always)]
-    fn table(&self, r2: S::F) -> S::F {
-        quartic::<S>(r2.look_up(&self.bins), r2)
+    fn table<const MASKED: bool>(&self, r2: S::F) -> S::F {
+        tabulated::<S, MASKED>(r2, r2, &self.table.0, &self.bins)
     }
 
     /// Evaluates the polynomial for the square root.
@@ -164,10 +167,28 @@ impl<'a, S: Simd> Radial<'a, S> {
     }
 }
 
-/// Returns the value of a tabulated function at r², for example of an energy.
+/// Returns the value of a tabulated function at r², for example of an energy. In masked blocks r² may be below the
+/// upper bins of the table.
 #[inline(always)]
-pub(super) fn energy<S: Simd>(r2: S::F, function: &RadialTable) -> S::F {
-    quartic::<S>(r2.look_up(&S::F::bins(&function.tables)), r2.bin_offset())
+pub(super) fn energy<S: Simd, const MASKED: bool>(r2: S::F, function: &RadialTable) -> S::F {
+    tabulated::<S, MASKED>(r2, r2.bin_offset(), &function.0, &S::F::bins(&function.0.tables))
+}
+
+/// Returns the value of a tabulated function at r². `argument` is the argument of the quartics, and `upper` holds the
+/// upper bins.
+#[inline(always)]
+fn tabulated<S: Simd, const MASKED: bool>(
+    r2: S::F,
+    argument: S::F,
+    bins: &Bins,
+    upper: &<S::F as Float>::Bins,
+) -> S::F {
+    let value = quartic::<S>(r2.look_up(upper), argument);
+    if MASKED && bins.is_divided() {
+        let below = quartic::<S>(r2.look_up(&S::F::bins(&bins.below)), argument);
+        return below.select(r2.lt(S::F::splat(bins.start)), value);
+    }
+    value
 }
 
 /// Evaluates a quartic polynomial.

@@ -58,7 +58,7 @@ impl<'a, S: Simd> Fixed<'a, S> {
             centers: &input.grid.centers,
             charges: input.charges,
             force: Radial::new(&input.coulomb.force),
-            lowest: S::F::splat(input.coulomb.force.table.lowest),
+            lowest: S::F::splat(input.coulomb.force.table.0.lowest),
             cutoff_squared: S::F::splat(input.cutoff_squared),
             force_switch: force_switch.constant(),
             potential_switch: potential_switch.constant(),

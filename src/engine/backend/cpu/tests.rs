@@ -3,9 +3,10 @@
 #![cfg(target_arch = "x86_64")]
 
 use super::*;
-use crate::backend::{Backend, Host};
-use crate::system::LjModifier;
+use crate::backend::{Backend, Host, Reference};
+use crate::system::{DispersionCorrection, LjModifier, PmeParameters};
 use crate::testing::Sample;
+use crate::virtual_sites::SitePlan;
 use std::arch::asm;
 
 /// Sticky flags of the register MXCSR: an instruction had a subnormal operand, or a result too small for a normal
@@ -49,6 +50,54 @@ fn forces_need_no_subnormal_numbers() {
                 host.prune_lists(0.0).expect("lists");
                 let flags = flags_of(|| host.forces(Workload::FORCES).expect("forces"));
                 assert_eq!(flags & SUBNORMAL, 0, "{name}, {modifier:?}, {}: flags {flags:#x}", level.name());
+            }
+        }
+    }
+}
+
+/// Compares forces and energies with those of the reference backend, for cutoffs at which tables begin at different
+/// distances. The closest charges are 0.087 nm apart, and their interaction is excluded.
+#[test]
+fn forces_are_those_of_the_reference_at_every_cutoff() {
+    // limits of this project: RMS force error over RMS force, and error of an energy over the sum of the terms
+    let (force, energy) = (2e-5, 1e-6);
+    let everything = Workload { energy: true, ..Workload::FORCES };
+    let rms = |forces: &mut dyn Iterator<Item = Vec3>| forces.map(|f| f.norm_squared()).sum::<f64>().sqrt();
+    for (name, cutoff, lj_pme) in [
+        ("tip4pew", 0.95, false),
+        ("tip4pew", 1.05, true),
+        ("tip4pew", 1.2, false),
+        ("peptide-charmm36", 1.5, false),
+        ("tip4pew", 2.5, true),
+        ("peptide-charged", 4.5, false),
+    ] {
+        let Sample { mut system, mut state } = Sample::with_cutoff(name, cutoff);
+        if lj_pme {
+            let parameters = PmeParameters { alpha: 2.0, grid: [32; 3], order: 5 };
+            system.settings.dispersion_correction = DispersionCorrection::Pme(parameters);
+            system.settings.lj_modifier = LjModifier::None;
+        }
+        SitePlan::new(&system.topology).place(&Team::single(), &mut state.positions);
+        let mut reference = Reference::new(&system).expect("a supported system");
+        let exact = reference.evaluate(state.cell.as_ref(), &state.positions, everything);
+        let scale = rms(&mut exact.forces.iter().copied());
+        let terms: f64 = exact.energies.named().map(|(_, term)| term.abs()).sum();
+        for level in Level::available() {
+            let options = CpuOptions { parts: 1, level, schedule: ListSchedule::exact(cutoff + 0.03) };
+            let cpu = Cpu::new(&system, options, Team::single()).expect("a supported system");
+            let mut host = Host::new(&system, cpu, level, Team::single()).expect("a supported system");
+            host.upload(&state).expect("a state");
+            host.build_lists().expect("lists");
+            host.prune_lists(0.0).expect("lists");
+            host.forces(everything).expect("forces");
+            let ours = host.evaluation();
+            let mut exact_forces = exact.forces.clone();
+            SitePlan::new(&system.topology).spread(&Team::single(), &state.positions, &mut exact_forces);
+            let error = rms(&mut ours.forces.iter().zip(&exact_forces).map(|(a, b)| *a - *b));
+            let what = format!("{name}, {cutoff} nm, {}", level.name());
+            assert!(error < force * scale, "{what}: forces off by {:.1e}", error / scale);
+            for ((term, a), (_, b)) in ours.energies.named().zip(exact.energies.named()) {
+                assert!((a - b).abs() < energy * terms, "{what}: {term} {a} against {b}");
             }
         }
     }

@@ -196,6 +196,7 @@ impl<'a> Reader<'a> {
     fn nonbonded(&mut self, row: Row<'_>) -> Parsed<()> {
         let form = "a type, a number, -epsilon and Rmin/2, and optionally the same three numbers for 1-4 pairs";
         let words = row.words(&[4, 7], form)?;
+        refuse_wildcards(row, &words[..1])?;
         let [named] = self.types(words);
         let general = well(row, 2)?;
         let pairs14 = if words.len() > 4 { well(row, 5)? } else { general };
@@ -208,12 +209,25 @@ impl<'a> Reader<'a> {
     fn nbfix(&mut self, row: Row<'_>) -> Parsed<()> {
         let words =
             row.words(&[4, 6], "two types, -epsilon and Rmin, and optionally the same numbers for 1-4 pairs")?;
+        refuse_wildcards(row, &words[..2])?;
         let types = self.types::<2>(words);
         let general = well(row, 2)?;
         let pairs14 = if words.len() > 4 { well(row, 4)? } else { general };
         let entry = Entry::new(LennardJonesParameters { general, pairs14 }, self.number, row);
         self.parameters.nbfix.insert(pair(types), entry, row, || format!("NBFIX {}", words[..2].join(" ")));
         Ok(())
+    }
+}
+
+/// Fails if a name of a type has a wildcard of CHARMM: `*` for any text, `%` for a character, `#` for a number, `+` for
+/// a digit.
+fn refuse_wildcards(row: Row<'_>, types: &[String]) -> Parsed<()> {
+    match types.iter().find(|name| name.contains(['*', '%', '#', '+'])) {
+        Some(name) => {
+            let problem = row.problem(format!("the type {name} has a wildcard, which md does not support here"));
+            Err(problem.help("write a row for each type; the section with the masses lists all types"))
+        }
+        None => Ok(()),
     }
 }
 

@@ -62,23 +62,28 @@ impl CmapTypes {
     }
 
     /// Returns the index of the grid of the correction map for five atoms with these types, in residues with these
-    /// names. `fields` are the function type and optionally the number of a row of `[ cmaptypes ]`. If the row number
-    /// is given, the row with this number is used.
+    /// names. `fields` are the function type and optionally the number of a row of `[ cmaptypes ]`. GROMACS ignores
+    /// this number; the number of another row than that of the types is refused.
     pub(super) fn find(&self, types: [u32; 5], residues: [&str; 5], mut fields: Fields<'_, '_>) -> Parsed<u32> {
         fields.function_one("correction maps")?;
-        if !fields.is_empty() {
-            let number = fields.integer("the number of a row of [ cmaptypes ]")?;
-            fields.end()?;
-            let index = usize::try_from(number).ok().filter(|number| (1..=self.rows.len()).contains(number));
-            let outside =
-                || Problem::new(format!("row {number} of [ cmaptypes ] is not between 1 and {}", self.rows.len()));
-            return index.map(|index| index as u32 - 1).ok_or_else(outside);
-        }
+        let given = match fields.is_empty() {
+            true => None,
+            false => Some(fields.integer("the number of a row of [ cmaptypes ]")?),
+        };
+        fields.end()?;
         let named = |row: &Row| row.residues.iter().zip(residues).all(|(own, name)| own.is_empty() || own == name);
         let row = self.rows.iter().position(|row| row.types == types && named(row));
-        row.map(|row| row as u32).ok_or_else(|| {
+        let row = row.ok_or_else(|| {
             let message = format!("[ cmaptypes ] has no row for these atoms, of residues {}", residues.join(" "));
             Problem::new(message).help("the force field lacks this map")
-        })
+        })?;
+        match given.filter(|&given| given != row as i32 + 1) {
+            Some(given) => {
+                let message =
+                    format!("row {given} of [ cmaptypes ] is given, but the atom types select row {}", row + 1);
+                Err(Problem::new(message).help("leave out the number, which GROMACS ignores"))
+            }
+            None => Ok(row as u32),
+        }
     }
 }

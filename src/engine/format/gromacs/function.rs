@@ -67,8 +67,7 @@ const BONDS: &[Row] = &[
 ];
 const ANGLES: &[Row] =
     &[("1", Kind::Angle, 1, 2, 2), ("2", Kind::G96Angle, 2, 2, 2), ("5", Kind::UreyBradley, 5, 4, 4)];
-/// Function types of dihedrals. Types 1 and 9 share a parameter table: type 9 uses all lines of a block, and type 1
-/// uses the first line.
+/// Function types of dihedrals. Types 1 and 9 share a parameter table, and both use all lines of a block.
 const DIHEDRALS: &[Row] = &[
     ("1", Kind::Proper, 1, 3, 3),
     ("2", Kind::HarmonicImproper, 2, 2, 2),

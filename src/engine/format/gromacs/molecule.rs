@@ -210,7 +210,9 @@ impl MoleculeType {
         let [first, second] = pair.map(|atom| self.topology.atoms[atom as usize].charge);
         let mut charges = [first, second];
         let (LennardJones { c6, c12 }, factor) = match number {
-            "1" | "2" if fields.is_empty() => force_field.pair14(a, b)?,
+            "1" if fields.is_empty() => force_field.pair14(a, b)?,
+            // grompp takes no Lennard-Jones parameters from the types of such a pair, only the Coulomb interaction
+            "2" if fields.is_empty() => (LennardJones::default(), force_field.pair14(a, b)?.1),
             "1" => force_field.own_pair14(&mut fields)?,
             "2" => {
                 let factor = fields.real("fudgeQQ")?;
@@ -329,8 +331,7 @@ fn resolve<const N: usize>(
             Problem::new("the line gives no parameters, and the force field has none for these types of atoms");
         problem.help("is a file of the force field missing? otherwise give the parameters after the function type")
     })?;
-    let number = if function.multiple { rows.len() } else { 1 };
-    Ok(Resolved { function, rows: rows[..number].to_vec(), types: Some(types) })
+    Ok(Resolved { function, rows: rows.to_vec(), types: Some(types) })
 }
 
 /// Adds the bonded terms that a line defines.

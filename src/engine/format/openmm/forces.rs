@@ -51,8 +51,8 @@ pub(super) fn add(force: &Node<'_>, kind: &str, count: usize, topology: &mut Top
             }
         }
         "CMAPTorsionForce" => maps(force, count, topology)?,
-        "CustomTorsionForce" => match harmonic_factor(force)? {
-            Some(factor) => harmonic_impropers(force, factor, count, topology)?,
+        "CustomTorsionForce" => match harmonic(force)? {
+            Some(form) => harmonic_impropers(force, form, count, topology)?,
             None => {
                 return Err(unsupported(force, "CustomTorsionForce whose energy is not that of harmonic impropers"));
             }
@@ -97,8 +97,15 @@ fn maps(force: &Node<'_>, count: usize, topology: &mut Topology) -> Parsed<()> {
     Ok(())
 }
 
-/// Returns the factor f if the energy of a force is f · ½ k (θ − θ₀)²; `None` if the energy has another form.
-fn harmonic_factor(force: &Node<'_>) -> Parsed<Option<f64>> {
+/// Energy f · ½ k (θ − θ₀)² of harmonic impropers.
+struct Harmonic {
+    factor: f64,
+    /// whether the energy expression wraps θ − θ₀ to (−π, π]
+    wraps: bool,
+}
+
+/// Returns the form of the energy of a force; `None` if the energy is not that of harmonic impropers.
+fn harmonic(force: &Node<'_>) -> Parsed<Option<Harmonic>> {
     let energy: String = force.text("energy")?.split_whitespace().collect();
     let energy = energy.trim_end_matches(';');
     let (formula, pi) = match energy.rsplit_once(";pi=") {
@@ -111,9 +118,9 @@ fn harmonic_factor(force: &Node<'_>) -> Parsed<Option<f64>> {
     };
     let has_pi = number::real(pi.as_bytes()).is_some_and(|pi| (pi - PI).abs() < PI_TOLERANCE);
     Ok(match formula.as_str() {
-        CHARMM if has_pi => Some(WITHOUT_HALF),
-        GROMACS if has_pi => Some(1.0),
-        UNWRAPPED => Some(WITHOUT_HALF),
+        CHARMM if has_pi => Some(Harmonic { factor: WITHOUT_HALF, wraps: true }),
+        GROMACS if has_pi => Some(Harmonic { factor: 1.0, wraps: true }),
+        UNWRAPPED => Some(Harmonic { factor: WITHOUT_HALF, wraps: false }),
         _ => None,
     })
 }
@@ -123,7 +130,8 @@ const WITHOUT_HALF: f64 = 2.0;
 
 /// Reads harmonic impropers. The engine wraps differences of angles to (−π, π]. An energy expression without wrapping
 /// gives the same energy as an expression with wrapping only for θ₀ = 0, and is refused for any other θ₀.
-fn harmonic_impropers(force: &Node<'_>, factor: f64, count: usize, topology: &mut Topology) -> Parsed<()> {
+fn harmonic_impropers(force: &Node<'_>, form: Harmonic, count: usize, topology: &mut Topology) -> Parsed<()> {
+    let Harmonic { factor, wraps } = form;
     let names = force.list("PerTorsionParameters")?.map(|parameter| parameter.text("name"));
     let names = names.collect::<Parsed<Vec<&str>>>()?;
     if let Some(twice) = names.iter().enumerate().find_map(|(k, name)| names[..k].contains(name).then_some(name)) {
@@ -137,10 +145,9 @@ fn harmonic_impropers(force: &Node<'_>, factor: f64, count: usize, topology: &mu
         return Err(force.problem("the force lacks the torsion parameter k or theta0"));
     };
     topology.charmm |= factor == WITHOUT_HALF;
-    let wrapped = force.text("energy")?.contains(';');
     for node in force.list("Torsions")? {
         let (k, angle) = (node.real(&k)?, node.real(&theta0)?);
-        if angle != 0.0 && !wrapped {
+        if angle != 0.0 && !wraps {
             let problem = node.problem(format!("theta0 is {angle}, and the energy does not wrap theta - theta0"));
             return Err(problem.help("md wraps theta - theta0 to -pi to pi; write the energy with this wrapping"));
         }

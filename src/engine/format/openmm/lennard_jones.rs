@@ -57,8 +57,15 @@ pub(super) fn read_table(force: &Node<'_>, count: usize) -> Parsed<Option<Table>
         return Err(force.problem(format!("acoef has {size} types, but bcoef has {other} types")));
     }
     let mut lj_types = Vec::with_capacity(count);
+    let names = force.list("PerParticleParameters")?.map(|node| node.text("name")).collect::<Parsed<Vec<&str>>>()?;
+    let [place] =
+        names.iter().enumerate().filter(|(_, name)| **name == "type").map(|(k, _)| k + 1).collect::<Vec<_>>()[..]
+    else {
+        return Err(force.problem("the force does not have exactly one particle parameter with the name type"));
+    };
+    let parameter = format!("param{place}");
     for node in force.list("Particles")? {
-        let number = node.real("param1")?;
+        let number = node.real(&parameter)?;
         if !(0.0..size as f64).contains(&number) || number.fract() != 0.0 {
             return Err(node.problem(format!("type {number} of {size}")));
         }

@@ -28,7 +28,7 @@ pub(super) fn add(masses: &[f64], charges: &[f64], lj_types: &[u32], topology: &
     let sites = sites.flat_map(|site| site.construction.atoms().iter().map(|&atom| [site.site, atom]));
     let connected: Vec<[u32; 2]> = bonds.iter().copied().chain(sites).collect();
     let molecules = Molecules::from_bonds(masses.len(), &connected);
-    let bonded: HashSet<u32> = bonds.iter().flatten().copied().collect();
+    let elements = elements(masses, &bonds);
     let mut last = None;
     for (index, &mass) in masses.iter().enumerate() {
         let molecule = molecules.of_atom(index);
@@ -36,10 +36,7 @@ pub(super) fn add(masses: &[f64], charges: &[f64], lj_types: &[u32], topology: &
             let number = topology.residues.len() as i32 + 1;
             topology.residues.push(Residue { name: Name::new(OTHER), number, first: index as u32 });
         }
-        // an atom with bonds is not helium, but may be a hydrogen with repartitioned mass, which can be as heavy as
-        // helium
-        let hydrogen = bonded.contains(&(index as u32)) && (0.9..HEAVIEST_HYDROGEN).contains(&mass);
-        let number = if hydrogen { 1 } else { element::guess(Name::default(), mass) };
+        let number = elements[index];
         let name = Name::new(if mass > 0.0 { element::symbol(number) } else { "EP" });
         let (charge, lj_type) = (charges[index], lj_types[index]);
         let residue = topology.residues.len() as u32 - 1;
@@ -61,6 +58,32 @@ pub(super) fn add(masses: &[f64], charges: &[f64], lj_types: &[u32], topology: &
     (bonded.urey_bradleys, bonded.bonds) = bonded.bonds.drain(..).partition(|bond| is_distance(&bond.atoms));
 }
 
+/// Returns the atomic numbers that follow from the masses (amu) and bonds.
+///
+/// An atom with one or two bonds, whose mass is that of a hydrogen, possibly after mass repartitioning, is a hydrogen.
+/// The second bond of such a hydrogen is the distance between the hydrogens of a water. Repartitioning takes the
+/// additional mass of a hydrogen from the atom to which it is bonded, so that this atom may be as light as a hydrogen.
+fn elements(masses: &[f64], bonds: &[[u32; 2]]) -> Vec<u8> {
+    let (mut partners, mut taken) = (vec![0; masses.len()], vec![0.0; masses.len()]);
+    bonds.iter().flatten().for_each(|&atom| partners[atom as usize] += 1);
+    let is_hydrogen =
+        |atom: usize| (1..=2).contains(&partners[atom]) && (0.9..HEAVIEST_HYDROGEN).contains(&masses[atom]);
+    for [i, j] in bonds.iter().map(|pair| pair.map(|atom| atom as usize)) {
+        for (hydrogen, other) in [(i, j), (j, i)] {
+            if is_hydrogen(hydrogen) && !is_hydrogen(other) {
+                taken[other] += masses[hydrogen] - element::weight(1);
+            }
+        }
+    }
+    let element = |atom: usize| match is_hydrogen(atom) {
+        true => 1,
+        // masses of hydrogen differ between force fields by less than 0.001 amu
+        false if taken[atom].abs() < 0.01 => element::guess(Name::default(), masses[atom]),
+        false => element::guess(Name::default(), masses[atom] + taken[atom]),
+    };
+    (0..masses.len()).map(element).collect()
+}
+
 /// Returns the pairs of outer atoms of all angles. A pair that is also a bond of another angle is left out: in a
 /// three-membered ring, the pair is a bond and not a Urey–Bradley term.
 fn urey_bradleys(topology: &Topology) -> HashSet<[u32; 2]> {
@@ -68,4 +91,32 @@ fn urey_bradleys(topology: &Topology) -> HashSet<[u32; 2]> {
     let angles = || topology.bonded.angles.iter().map(|angle| angle.atoms);
     let sides: HashSet<[u32; 2]> = angles().flat_map(|[i, j, k]| [pair(i, j), pair(j, k)]).collect();
     angles().map(|[i, _, k]| pair(i, k)).filter(|ends| !sides.contains(ends)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// N-methylacetamide and a water, with hydrogens of different masses: the mass of a heavy atom plus what its
+    /// hydrogens have taken is the atomic weight.
+    #[test]
+    fn elements_do_not_depend_on_the_masses_of_hydrogens() {
+        // CH3-C(=O)-N(H)-CH3, OH2 with a bond between its hydrogens
+        let bonds = [[0, 1], [0, 2], [0, 3], [0, 4], [4, 5], [4, 6], [6, 7], [6, 8], [8, 9], [8, 10], [8, 11]];
+        let water = [[12, 13], [12, 14], [13, 14]];
+        let bonds: Vec<[u32; 2]> = bonds.into_iter().chain(water).collect();
+        let expected = [6, 1, 1, 1, 6, 8, 7, 1, 6, 1, 1, 1, 8, 1, 1];
+        for heavier in [0.0, 0.5, 1.0, 2.0, 2.016, 3.0] {
+            let mut masses: Vec<f64> = expected.iter().map(|&number| element::weight(number)).collect();
+            for [i, j] in bonds.iter().map(|pair| pair.map(|atom| atom as usize)).filter(|[_, j]| *j < 12) {
+                if expected[j] == 1 {
+                    masses[j] += heavier;
+                    masses[i] -= heavier;
+                }
+            }
+            assert_eq!(elements(&masses, &bonds), expected, "{heavier}");
+        }
+        // an atom without bonds may be helium
+        assert_eq!(elements(&[4.0026], &[]), [2]);
+    }
 }

@@ -47,6 +47,10 @@ pub(super) fn read(force: &Node<'_>, count: usize) -> Parsed<Nonbonded> {
     for node in force.list("Particles")? {
         let [charge, sigma, epsilon] = node.reals(["q", "sig", "eps"])?;
         let parameters = lennard_jones(&node, sigma, epsilon)?;
+        if sigma == 0.0 && epsilon != 0.0 {
+            let problem = node.problem(format!("sigma is 0, but epsilon is {epsilon} kJ/mol"));
+            return Err(problem.help("OpenMM combines such an atom with others; give sigma and epsilon of the pairs"));
+        }
         let key = [parameters.c6, parameters.c12].map(f64::to_bits);
         let index = *indices.entry(key).or_insert_with(|| {
             types.push(parameters);
@@ -84,7 +88,7 @@ pub(super) fn read(force: &Node<'_>, count: usize) -> Parsed<Nonbonded> {
 
 fn lennard_jones(node: &Node<'_>, sigma: f64, epsilon: f64) -> Parsed<LennardJones> {
     let parameters = LennardJones::from_sigma_epsilon(sigma, epsilon);
-    if parameters.is_combined_by(CombinationRule::LorentzBerthelot) {
+    if sigma >= 0.0 && parameters.is_combined_by(CombinationRule::LorentzBerthelot) {
         return Ok(parameters);
     }
     Err(node.problem(format!("the Lennard-Jones parameters are invalid: sigma {sigma} nm, epsilon {epsilon} kJ/mol")))

@@ -83,6 +83,12 @@ fn water() {
     compare(&Sample::load("water"), "water");
 }
 
+/// Tests that excluded pairs of hydrogens and virtual sites, which are 0.087 nm apart, have accurate forces.
+#[test]
+fn a_longer_cutoff() {
+    compare(&Sample::with_cutoff("tip4pew", 1.5), "four-site water with a cutoff of 1.5 nm");
+}
+
 #[test]
 fn peptide_in_vacuum() {
     compare(&Sample::load("peptide-vacuum"), "peptide-vacuum");
