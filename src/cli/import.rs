@@ -26,8 +26,8 @@ pub(super) struct Import {
     /// Index file with the groups of a GROMACS mdp file; default: the default groups of GROMACS
     #[arg(short = 'n', long, value_name = "FILE")]
     index: Option<PathBuf>,
-    /// Reference coordinates of the position restraints in a GROMACS topology, as in grompp -r; default: the
-    /// coordinates that the run starts from
+    /// Reference coordinates of position restraints, as in grompp -r and sander -ref; default: the coordinates that the
+    /// run starts from
     #[arg(short, long, value_name = "FILE")]
     reference: Option<PathBuf>,
     /// Output folder of a finished run; the new run starts from the coordinates and velocities in its final.rst7

@@ -3,6 +3,7 @@
 use md::ensemble::barostat::{BarostatKind, PressureCoupling};
 use md::ensemble::thermostat::ThermostatKind;
 use md::prepare::{ConstraintKind, ElectrostaticsSpec, LjPmeSpec, PmeSpec, Setting};
+use md::restraint::ReferenceScaling;
 use md::run::{Interval, Velocities};
 use md::system::{DispersionCorrection, ListPolicy, LjModifier, Modifier};
 use md::units::BAR;
@@ -36,10 +37,12 @@ fn heating() {
     assert_eq!(stage.velocities, Velocities::Generate { temperature: 1e-3 });
     let thermostat = stage.thermostat.as_ref().unwrap();
     // the friction is 2/ps
-    assert_eq!((thermostat.temperature.at(0.0), thermostat.kind), (300.0, ThermostatKind::Langevin));
+    // the ramp of 9000 steps of 2 fs; a thermostat cannot have a temperature of zero
+    assert_eq!(thermostat.temperature.points(), [(0.0, 1e-3), (18.0, 300.0)]);
+    assert_eq!(thermostat.kind, ThermostatKind::Langevin);
     assert_eq!((thermostat.coupling_time, thermostat.every, stage.com_removal), (0.5, 1, None));
     assert!(imported.text.contains("friction = \"2 1/ps\""), "{}", imported.text);
-    assert_eq!(imported.differing(), ["tempi", "ig", "&wt"]);
+    assert_eq!(imported.differing(), ["tempi", "ig"]);
     assert_eq!(imported.remark("&wt").line, Some(11));
     assert_eq!(imported.plan.output.trajectories[0].file, "trajectory.nc");
 }
@@ -63,7 +66,40 @@ fn production() {
     assert_eq!((forces.constraint_tolerance, forces.list), (1e-6, ListPolicy::Exact { buffer: 0.15 }));
     let trajectory = &imported.plan.output.trajectories[0];
     assert!(trajectory.velocities && trajectory.every == Interval::Steps(1000));
-    assert_eq!(imported.differing(), ["t", "ntr", "restraintmask", "restraint_wt"]);
+    assert_eq!(imported.differing(), ["t"]);
+    let [held] = &imported.plan.stages[0].position_restraints[..] else { panic!("one restraint") };
+    assert_eq!(held.select, "resid 1-10 and not name H*");
+    // 2.5 kcal/mol/Å² · d² is ½ · 2092 kJ/mol/nm² · d²
+    assert!((held.force_constant.at(0.0) - 2092.0).abs() < 1e-9, "{:?}", held.force_constant);
+    assert_eq!(held.reference_scaling, ReferenceScaling::CenterOfMass);
+}
+
+#[test]
+fn ramps_that_are_no_single_line_are_named() {
+    let of = |weights: &str| {
+        let text = format!("t\n&cntrl ntt=3, gamma_ln=1, temp0=310, nmropt=1, dt=0.002, nstlim=100 /\n{weights}");
+        self::text("x.mdin", &text)
+    };
+    let temperature = |weights: &str| of(weights).dynamics().thermostat.clone().unwrap().temperature;
+    let two = "&wt type='TEMP0', istep1=0, istep2=500, value1=100.0, value2=310.0 /\n\
+               &wt type='TEMP0', istep1=501, istep2=1000, value1=310.0, value2=310.0 /\n&wt type='END' /\n";
+    assert_eq!(temperature(two).points(), [(0.0, 100.0), (1.0, 310.0), (2.0, 310.0)]);
+    for other in [
+        "&wt type='TEMP0', istep1=100, istep2=500, value1=100.0, value2=310.0 /\n",
+        "&wt type='TEMP0', istep1=0, istep2=500, value1=100.0, value2=310.0, iinc=10 /\n",
+    ] {
+        assert_eq!(temperature(other).points(), [(0.0, 310.0)]);
+        assert!(of(other).differing().contains(&"&wt"));
+    }
+}
+
+#[test]
+fn atoms_that_do_not_move_are_frozen() {
+    let of = |keys: &str| text("x.mdin", &format!("t\n&cntrl ntt=1, ig=3, {keys} /\n"));
+    assert_eq!(of("ibelly=1, bellymask=':LIG'").plan.stages[0].frozen.as_deref(), Some("not (resname LIG)"));
+    let other = of("ibelly=1, bellymask=':LIG<:5.0'");
+    assert!(other.remark("ibelly").text.contains("has no counterpart in md"), "{}", other.remark("ibelly").text);
+    assert_eq!(of("ntr=1, restraint_wt=1").differing(), ["ntr"]);
 }
 
 #[test]

@@ -97,6 +97,31 @@ fn damaged_headers_do_not_lose_the_frames() {
     assert!(saved >= 12, "{saved} of {}", headers.len());
 }
 
+/// Tests files that were cut off, as by a full disk while they were copied.
+#[test]
+fn the_frames_before_a_cut_are_saved() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("trajectory.h5md");
+    let atoms = closed(&path, Precision::Lossless, 200);
+    let good = std::fs::read(&path).unwrap();
+    let mut saved = vec![];
+    for tenths in [9, 7, 5] {
+        std::fs::write(&path, &good[..good.len() * tenths / 10]).unwrap();
+        assert!(info(&path).is_err());
+        let repaired = repair(&path).unwrap();
+        assert_eq!(repaired.frames as usize + repaired.lost.len(), FRAMES);
+        assert!(verify(&path).unwrap().bad.is_empty());
+        assert_contents(&path, KIND, Precision::Lossless, repaired.frames as usize, atoms);
+        saved.push(repaired.frames);
+    }
+    assert!(saved[0] > saved[1] && saved[1] > saved[2] && saved[2] > 2, "{saved:?}");
+    // without the first objects no frame is left, and the file is named once
+    std::fs::write(&path, &good[..1000]).unwrap();
+    let message = repair(&path).unwrap_err().to_string();
+    assert_eq!(message.matches("trajectory.h5md").count(), 1, "{message}");
+    assert_eq!(std::fs::read(&path).unwrap().len(), 1000);
+}
+
 /// Tests a kill between the moment when the writer opens the file and the moment when readers can open the file.
 #[test]
 fn a_file_killed_while_it_was_opened_is_recognised() {

@@ -381,8 +381,8 @@ mod tests {
         assert!((total - 1.0).abs() < 1e-9, "{total}");
     }
 
-    /// Tests oscillators of 1000/cm at intervals at which the spectrum ends at 1030/cm and at 340/cm. In the second
-    /// case the peak is at 320/cm. In both cases the peak is at the upper end of the spectrum, where it may be an alias.
+    /// Tests oscillators of 1000/cm at intervals at which the spectrum ends at 1030/cm and at 340/cm. The second
+    /// spectrum has its peak at 320/cm. Both peaks are at the upper end of the spectrum, where they may be aliases.
     #[test]
     fn motion_that_frames_do_not_resolve_gives_no_diffusion_coefficient() {
         let omega = 2.0 * PI * 1000.0 / WAVENUMBER;

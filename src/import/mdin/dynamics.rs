@@ -1,7 +1,8 @@
 //! Translation of time step, velocities, thermostat and barostat of AMBER.
 
-use super::{Draft, unexpected};
+use super::{Draft, restraints, unexpected};
 use crate::ensemble::barostat::{BarostatKind, PressureCoupling};
+use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::ThermostatKind;
 use crate::import::coupling::{self, COLD, Pressure, generated};
 use crate::run::{Dynamics, Velocities};
@@ -106,6 +107,33 @@ fn temperature(draft: &mut Draft<'_>, stage: &mut Dynamics) {
     };
     draft.carried("stage.thermostat", &["ntt", "temp0", time]);
     stage.thermostat = Some(coupling::thermostat(stage, kind, temperature, coupling_time, None));
+}
+
+/// Translates the ramp of the target temperature that `&wt` namelists of the type TEMP0 describe. Each part of the ramp
+/// begins at the end of the part before, and the first part begins with the run. Returns whether the ramp is
+/// translated.
+pub(super) fn ramp(draft: &mut Draft<'_>, stage: &mut Dynamics) -> bool {
+    let timestep = stage.timestep;
+    let parts = restraints::ramps(draft.others()).filter(|parts| !parts.is_empty() && draft.whole("nmropt") != 0);
+    let (Some(parts), Some(thermostat)) = (parts, &mut stage.thermostat) else { return false };
+    let (mut points, mut end): (Vec<(f64, f64)>, f64) = (vec![], 0.0);
+    for [first, last, from, to] in parts {
+        if !(0.0..=1.0).contains(&(first - end)) || last <= first {
+            return false;
+        }
+        // the step after the end of the part before is its end
+        let begin =
+            if first <= end + 1.0 && points.last().is_none_or(|&(_, value)| value == from) { end } else { first };
+        if points.last().is_none_or(|&(time, _)| time < begin * timestep) {
+            points.push((begin * timestep, from.max(COLD)));
+        }
+        points.push((last * timestep, to.max(COLD)));
+        end = last;
+    }
+    let Some(schedule) = Schedule::new(points) else { return false };
+    thermostat.temperature = schedule;
+    draft.carried_as("stage.thermostat.temperature", &["nmropt"], "the ramp of the namelists &wt with TEMP0");
+    true
 }
 
 fn pressure(draft: &mut Draft<'_>, stage: &mut Dynamics) {

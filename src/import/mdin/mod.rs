@@ -3,7 +3,9 @@
 mod distances;
 mod dynamics;
 mod forces;
+mod held;
 mod keys;
+mod masks;
 mod namelist;
 mod output;
 mod restraints;
@@ -61,8 +63,13 @@ pub(super) fn translate(draft: &mut Draft<'_>) -> StageKind {
         draft.fault(Problem::new("an index file applies only to a GROMACS mdp").in_file(path).help(help));
     }
     forces::translate(draft);
+    let mut is_ramped = false;
     let kind = match draft.whole("imin") {
-        0 => StageKind::Dynamics(dynamics::translate(draft)),
+        0 => {
+            let mut stage = dynamics::translate(draft);
+            is_ramped = dynamics::ramp(draft, &mut stage);
+            StageKind::Dynamics(stage)
+        }
         1 => minimisation(draft),
         other => {
             draft.unsupported("imin", &other.to_string(), "md translates dynamics (0) and minimisation (1)");
@@ -70,7 +77,8 @@ pub(super) fn translate(draft: &mut Draft<'_>) -> StageKind {
         }
     };
     output::translate(draft);
-    restraints::translate(draft);
+    held::translate(draft);
+    restraints::translate(draft, is_ramped);
     kind
 }
 

@@ -40,7 +40,8 @@ const NO_EFFECT: [&str; 12] =
 /// First letters of the types of `&wt` namelists that scale restraints.
 const WEIGHTS: [&str; 6] = ["rest", "all", "disav", "angav", "torav", "nstep0"];
 
-pub(super) fn translate(draft: &mut Draft<'_>) {
+/// Translates the restraints. `is_ramped` tells whether the ramp of the temperature is translated.
+pub(super) fn translate(draft: &mut Draft<'_>, is_ramped: bool) {
     let is_on = draft.whole("nmropt") != 0;
     let mut rows = None;
     let mut weighed = false;
@@ -56,6 +57,7 @@ pub(super) fn translate(draft: &mut Draft<'_>) {
                 weighed = true;
                 (true, "md has no varying weights of restraints")
             }
+            Other::Ramp if is_ramped => (false, "the ramp is translated to thermostat.temperature"),
             Other::Ramp => (
                 true,
                 "write the ramp as a list of times and values in thermostat.temperature, [[\"0 ps\", \"100 K\"], [\"50 \
@@ -104,6 +106,25 @@ enum Other<'a> {
     Names,
     End,
     Unknown,
+}
+
+/// Returns the entries of the ramp of the temperature: the numbers of the first and the last step of each part, and the
+/// temperatures (K) there; `None` if an entry has other settings.
+pub(super) fn ramps(entries: &[Entry]) -> Option<Vec<[f64; 4]>> {
+    let ramps = entries.iter().filter(|entry| matches!(kind_of(entry), Other::Ramp));
+    let numbers = |entry: &Entry| {
+        let text = entry.value.to_ascii_lowercase();
+        let mut values = [0.0; 4];
+        for (name, value) in text.split(", ").filter_map(|one| one.split_once(" = ")) {
+            match ["istep1", "istep2", "value1", "value2"].iter().position(|known| *known == name) {
+                Some(index) => values[index] = real(value)?,
+                None if name == "type" || real(value) == Some(0.0) => {}
+                None => return None,
+            }
+        }
+        Some(values)
+    };
+    ramps.map(numbers).collect()
 }
 
 fn kind_of(entry: &Entry) -> Other<'_> {

@@ -11,7 +11,7 @@ use super::layout;
 use super::names::mdtraj_topology;
 use super::reader::TrajectoryReader;
 use super::superblock::Superblock;
-use crate::error::{Error, Result};
+use crate::error::{Error, Problem, Result};
 use crate::observe::extent::Extent;
 use crate::observe::lock::OutputLock;
 use crate::observe::replace::{sync_directory, temporary_beside};
@@ -68,10 +68,16 @@ pub fn repair(path: &Path) -> Result<Repair> {
     }
     // if a journal belongs to the file, frames are read from a copy of the file in its state at the last sync; the copy
     // has at least as many intact frames as the damaged file
-    let restored = restored_copy(path).ok().flatten();
+    let restored = restored_copy(path).ok().flatten().or(lengthened_copy(path)?);
     let source = restored.as_ref().map_or(path, |copy| copy.as_ref());
     let copy = temporary_beside(path)?.into_temp_path();
-    let lost = copy_readable(source, &copy).map_err(|reason| foreign(path, &reason))?;
+    let lost = copy_readable(source, &copy).map_err(|error| match error {
+        // the problem may name a temporary copy of the file
+        Error::Input(problems) => {
+            Error::Input(problems.into_iter().map(|problem| Problem { file: None, ..problem }.in_file(path)).collect())
+        }
+        other => foreign(path, &other),
+    })?;
     drop(restored);
     let backup = unused_backup(path);
     std::fs::rename(path, &backup).map_err(|e| Error::io(path, e))?;
@@ -104,16 +110,36 @@ fn close_as_it_is(path: &Path) -> Result<Repair> {
     Ok(Repair { frames, ..Repair::default() })
 }
 
-/// Returns a copy of the file in its state at the last sync; `None` if there is no journal that belongs to the file.
-fn restored_copy(path: &Path) -> Result<Option<tempfile::TempPath>> {
+/// Copies a file to a temporary file beside it. The name of the copy has an ending of its own, because the repaired
+/// file is also temporary.
+fn copy_of(path: &Path, ending: &str) -> Result<tempfile::TempPath> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".restored");
+    name.push(ending);
     let copy = temporary_beside(&path.with_file_name(name))?.into_temp_path();
     std::fs::copy(path, &copy).map_err(|e| Error::io(path, e))?;
+    Ok(copy)
+}
+
+/// Returns a copy of the file in its state at the last sync; `None` if there is no journal that belongs to the file.
+fn restored_copy(path: &Path) -> Result<Option<tempfile::TempPath>> {
+    let copy = copy_of(path, ".restored")?;
     if !journal::restore_to(path, &copy)? {
         return Ok(None);
     }
     Superblock::read(&copy)?.repair_if_needed(&copy)?;
+    Ok(Some(copy))
+}
+
+/// Returns a copy of a file that was cut off, with its original length; `None` for a file that was not cut off. HDF5
+/// does not open a file that is shorter than its superblock states. The missing bytes are zeros, which the checksums of
+/// HDF5 and of the frames do not match.
+fn lengthened_copy(path: &Path) -> Result<Option<tempfile::TempPath>> {
+    let io = |e| Error::io(path, e);
+    let length = std::fs::metadata(path).map_err(io)?.len();
+    let Some(whole) = Superblock::read(path)?.closed_length().filter(|&whole| whole > length) else { return Ok(None) };
+    let copy = copy_of(path, ".whole")?;
+    // the file system stores no blocks for the missing bytes
+    std::fs::OpenOptions::new().write(true).open(&copy).and_then(|file| file.set_len(whole)).map_err(io)?;
     Ok(Some(copy))
 }
 

@@ -44,6 +44,14 @@ impl Superblock {
         self.0[8] == 3 && self.0[FLAGS] != 0
     }
 
+    /// Returns the length of the file in bytes when its last writer closed it; `None` for a file that is open for
+    /// writing, and for another version of the superblock than 3.
+    pub(super) fn closed_length(&self) -> Option<u64> {
+        let is_known = self.0[8] == 3 && [self.0[9], self.0[10]] == [8; 2] && !self.is_open_for_writing();
+        let bytes: [u8; 8] = self.0[END_OF_FILE].try_into().ok()?;
+        (is_known && self.is_intact()).then_some(u64::from_le_bytes(bytes))
+    }
+
     /// Whether the checksum of the superblock is right. Versions before 3 have no flags and are not checked.
     pub(super) fn is_intact(&self) -> bool {
         self.0[8] != 3 || self.0[CHECKSUM] == lookup3(&self.0[..CHECKSUM.start]).to_le_bytes()
