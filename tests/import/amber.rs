@@ -99,7 +99,7 @@ fn atoms_that_do_not_move_are_frozen() {
     assert_eq!(of("ibelly=1, bellymask=':LIG'").plan.stages[0].frozen.as_deref(), Some("not (resname LIG)"));
     let other = of("ibelly=1, bellymask=':LIG<:5.0'");
     assert!(other.remark("ibelly").text.contains("has no counterpart in md"), "{}", other.remark("ibelly").text);
-    assert_eq!(of("ntr=1, restraint_wt=1").differing(), ["ntr"]);
+    assert!(of("ntr=1, restraint_wt=1").differing().contains(&"ntr"));
 }
 
 #[test]

@@ -225,6 +225,15 @@ fn a_checkpoint_serves_as_coordinates() {
     let minimize = "\n[[stage]]\nname = \"m\"\nkind = \"minimize\"\nsteps = 5";
     let case = Case::new("water", &format!("{forces}{minimize}{}", stage("a", "40 fs")));
     case.ends_with(0, &[]);
+    // the summary has the energy and the largest force of the last line of the minimisation in the log
+    let log = std::fs::read_to_string(case.path("out/run.log")).unwrap();
+    let line = log.lines().find(|line| line.contains("stopped at the maximum number of steps after 5 steps")).unwrap();
+    let averages = &case.summary("out").stages[0].averages;
+    for (average, before) in averages.iter().zip(["energy ", "largest force "]) {
+        let printed: f64 = line.split(before).nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+        assert!((average.mean / printed - 1.0).abs() < 1e-4, "{average:?} {line}");
+    }
+    assert_eq!(averages.len(), 2);
     let system = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/water/water.prmtop.xz");
     let continued = stage("b", "4 fs").replace("velocities = \"generate\"", "velocities = \"file\"");
     for file in ["checkpoint.md", "final.rst7"] {

@@ -1,6 +1,7 @@
 //! Data of a run that checkpoints store, and the time of the last checkpoint.
 
 use crate::error::Result;
+use crate::observe::statistics::Average;
 use crate::run::checkpoint::{Checkpoint, RunPosition, Written};
 use crate::system::State;
 use std::path::Path;
@@ -14,6 +15,8 @@ const FIRST_CHECKPOINTS: Duration = Duration::from_secs(5);
 pub(super) struct History {
     /// contents of the next checkpoint, without the position in the run, the state and the output files
     pub(super) next: Checkpoint,
+    /// energy and largest force at the end of the minimisation that has just ended, for the summary of the stage
+    pub(super) minimised: Vec<Average>,
     last_checkpoint: Instant,
     /// number of checkpoints written by this process
     checkpoints: u64,
@@ -22,7 +25,7 @@ pub(super) struct History {
 impl History {
     /// Creates the history of a run whose next checkpoint has the contents of `next`.
     pub(super) fn new(next: Checkpoint) -> Self {
-        History { next, last_checkpoint: Instant::now(), checkpoints: 0 }
+        History { next, minimised: vec![], last_checkpoint: Instant::now(), checkpoints: 0 }
     }
 
     /// Whether a checkpoint is due now. `every` is the interval between checkpoints in the plan.

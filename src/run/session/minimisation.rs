@@ -2,6 +2,7 @@
 
 use crate::context::Context;
 use crate::error::Result;
+use crate::observe::statistics::Average;
 use crate::run::checkpoint::RunPosition;
 use crate::run::minimize::energy_surface::ForceSurface;
 use crate::run::minimize::{Minimizer, Status};
@@ -65,11 +66,19 @@ impl Session<'_> {
             minimizer.energy(),
             atom + 1
         ))?;
+        self.history.minimised =
+            vec![sample("minimised energy", "kJ/mol", minimizer.energy()), sample("largest force", "kJ/mol/nm", force)];
         self.monitor.set_progress(minimizer.steps(), target, state.time);
         state.positions.copy_from_slice(minimizer.positions());
         self.checkpoint(index, state, position(minimizer, &surface)?)?;
         Ok(Outcome::Finished)
     }
+}
+
+/// Returns a quantity that has a single value.
+fn sample(name: &str, unit: &str, value: f64) -> Average {
+    let (name, unit) = (name.to_owned(), unit.to_owned());
+    Average { name, unit, samples: 1, mean: value, fluctuation: 0.0, error: None, drift: 0.0 }
 }
 
 /// Returns the position of a run within a stage of minimisation.

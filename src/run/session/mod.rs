@@ -210,6 +210,7 @@ impl<'a> Session<'a> {
         // does not have
         averages.retain(|average| average.samples > 0 && !average.mean.is_nan());
         averages.extend(state.coupling.trials.iter().enumerate().filter_map(|(k, moves)| acceptance(k, moves)));
+        averages.append(&mut self.history.minimised);
         let kind = match stage.kind {
             StageKind::Minimize(_) => "minimize",
             StageKind::Dynamics(_) => {
