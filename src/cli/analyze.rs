@@ -139,8 +139,16 @@ impl FromArgMatches for Analyze {
             None => vec![],
         };
         words.extend(matches.get_many::<OsString>("words").into_iter().flatten().cloned());
-        // errors are formatted with the usage of `md analyze`, not with that of the whole program
-        Self::parse(&words).map_err(|error| error.format(&mut Self::augment_args(Command::new("md analyze"))))
+        Self::parse(&words).map_err(|error| match matches.get_one::<PathBuf>("spec") {
+            // the first line has the fault; the others have the usage of the command line, which the file replaces
+            Some(path) => {
+                let text = error.render().to_string();
+                let fault = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+                clap::Error::raw(error.kind(), format!("{}: {fault}\n", path.display()))
+            }
+            // errors are formatted with the usage of `md analyze`, not with that of the whole program
+            None => error.format(&mut Self::augment_args(Command::new("md analyze"))),
+        })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> std::result::Result<(), clap::Error> {

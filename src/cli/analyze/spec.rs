@@ -9,10 +9,15 @@
 //! per-residue = true
 //! ```
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
+use clap::{Args, Command};
+use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
+
+use super::{Common, command};
+use crate::analysis::observables::ObservableEntry;
 
 /// Largest size of the TOML file in bytes.
 const LARGEST_FILE: u64 = 1 << 20;
@@ -25,6 +30,10 @@ pub(super) fn words(path: &Path) -> Result<Vec<OsString>, String> {
     let bytes = crate::format::file::read(path, LARGEST_FILE).map_err(|error| located(error.to_string()))?;
     let text = String::from_utf8(bytes).map_err(|_| located("the file is not text".to_owned()))?;
     let mut table: Table = text.parse().map_err(|error: toml::de::Error| located(error.to_string()))?;
+    let faults = unknown_keys(&text);
+    if !faults.is_empty() {
+        return Err(faults.iter().map(|(line, fault)| format!("{}:{line}: {fault}\n", path.display())).collect());
+    }
     let mut words = vec![];
     let Some(Value::Array(observables)) = table.remove("observable") else {
         return Err(located("expected tables [[observable]], each with a name".to_owned()));
@@ -54,6 +63,47 @@ pub(super) fn words(path: &Path) -> Result<Vec<OsString>, String> {
         None => {}
     }
     Ok(words.into_iter().map(OsString::from).collect())
+}
+
+/// Returns the names of the options of a command.
+fn long_names(command: &Command) -> Vec<String> {
+    command.get_arguments().filter_map(|argument| argument.get_long().map(str::to_owned)).collect()
+}
+
+/// Returns the keys that are no options, each with the number of its line and the most similar option.
+fn unknown_keys(text: &str) -> Vec<(usize, String)> {
+    let Ok(table) = DeTable::parse(text) else { return vec![] };
+    let mut faults = vec![];
+    let mut check = |table: &DeTable<'_>, place: &str, besides: &[&str], known: &[String]| {
+        for (key, _) in table.iter().filter(|(key, _)| !besides.contains(&key.get_ref().as_ref())) {
+            let option = key.get_ref().replace('_', "-");
+            if !known.contains(&option) {
+                let alike = |a: &&String, b: &&String| {
+                    strsim::jaro_winkler(&option, a).total_cmp(&strsim::jaro_winkler(&option, b))
+                };
+                let similar = known.iter().max_by(alike).map_or("", String::as_str);
+                let line = 1 + text[..key.span().start].matches('\n').count();
+                faults.push((line, format!("{place} no option {option}; did you mean {similar}?")));
+            }
+        }
+    };
+    check(
+        table.get_ref(),
+        "an analysis has",
+        &["observable", "trajectory"],
+        &long_names(&Common::augment_args(Command::new("all"))),
+    );
+    let observables = table.get_ref().get("observable").map(|list| list.get_ref());
+    let Some(DeValue::Array(observables)) = observables else { return faults };
+    for observable in observables.iter() {
+        let DeValue::Table(observable) = observable.get_ref() else { continue };
+        let Some(DeValue::String(name)) = observable.get("name").map(|name| name.get_ref()) else { continue };
+        // an unknown observable has a message of its own
+        let Some(entry) = ObservableEntry::named(OsStr::new(name.as_ref())) else { continue };
+        check(observable, &format!("{name} has"), &["name"], &long_names(&command(entry)));
+    }
+    faults.sort();
+    faults
 }
 
 /// Appends the keys of a table to `words` as options. If the value of a key is a list, the option is repeated for each
@@ -97,5 +147,16 @@ mod tests {
         assert_eq!(found, ["rmsd", "--per-residue", "rg", "--select=name C*", "--stride=2", "a.xtc", "b.xtc"]);
         std::fs::write(file.path(), "stride = 2").unwrap();
         assert!(words(file.path()).unwrap_err().contains("expected tables [[observable]]"));
+        // all unknown keys are named with their lines
+        let text = "strid = 2\n[[observable]]\nname = \"rmsd\"\nper_residu = true\n";
+        std::fs::write(file.path(), text).unwrap();
+        let message = words(file.path()).unwrap_err();
+        let place = file.path().display();
+        for line in [
+            format!("{place}:1: an analysis has no option strid; did you mean stride?\n"),
+            format!("{place}:4: rmsd has no option per-residu; did you mean per-residue?\n"),
+        ] {
+            assert!(message.contains(&line), "{message}");
+        }
     }
 }

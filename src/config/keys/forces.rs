@@ -43,7 +43,7 @@ pub(super) static FORCES: &[Key] = &[
             quoted(if table.word("cutoff") == Some("none") { "plain" } else { "pme" })
         }))
         .doc("Coulomb interactions: smooth particle-mesh Ewald, truncated 1/r, reaction field, or no Coulomb interactions."),
-    key("permittivity", Number(Range { above: 0.0, at_most: f64::INFINITY, words: "greater than zero" }), "78.3")
+    key("permittivity", Number(Range { above: 1.0 - f64::EPSILON, at_most: f64::INFINITY, words: "at least 1" }), "78.3")
         .words(&["infinity"])
         // dielectric constant of water at 298 K (CRC Handbook), the usual value for reaction fields
         .default(Is("78.3"))

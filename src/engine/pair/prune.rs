@@ -19,12 +19,20 @@ const MARGIN: f64 = 0.06;
 
 /// Returns the distance (nm) below which a pair is close: pruning turns a block with a close pair into a masked block.
 /// In masked blocks kernels raise distances to the lowest distance of their tables, and use both parts of the tables.
-/// In other blocks kernels use only the upper part, which must not begin at more than the distance of the pairs.
+/// In other blocks kernels use only the upper part, which must not begin at more than the distance of the pairs. If the
+/// upper part begins where atoms are in contact, all pairs are close.
 pub(super) fn close(reach: Reach) -> f64 {
     let longest = reach.coulomb.max(reach.lj);
     // without a cutoff there are no tables
-    if longest.is_finite() { CLOSE.max(table::start(longest).sqrt() + MARGIN) } else { CLOSE }
+    if !longest.is_finite() {
+        return CLOSE;
+    }
+    let start = table::start(longest).sqrt();
+    if start > IN_CONTACT { f64::INFINITY } else { CLOSE.max(start + MARGIN) }
 }
+
+/// Distance (nm) that atoms without a bond do not come below: hydrogen bonds are longer than 0.15 nm.
+const IN_CONTACT: f64 = 0.125;
 
 /// An i-cluster in registers, for distance tests against blocks.
 pub(super) struct Probe<S: Simd> {
@@ -178,16 +186,19 @@ pub struct PruneInput<'a> {
 /// [`Entry::plain`]. Masked blocks with excluded pairs are always copied, because excluded pairs must be corrected at
 /// any distance; such blocks are few. Blocks with a close pair become masked blocks.
 pub fn prune_chunk(level: Level, input: PruneInput<'_>, outer: &ListChunk, inner: &mut ListChunk) {
+    let close_squared = squared(close(input.reach));
     if input.reach.coulomb < input.reach.lj {
-        dispatch(level, Prune::<true> { input, outer, inner });
+        dispatch(level, Prune::<true> { input, close_squared, outer, inner });
     } else {
-        dispatch(level, Prune::<false> { input, outer, inner });
+        dispatch(level, Prune::<false> { input, close_squared, outer, inner });
     }
 }
 
 /// Kernel of pruning. `FAR` states whether blocks can be beyond the Coulomb radius but within the Lennard-Jones radius.
 struct Prune<'a, const FAR: bool> {
     input: PruneInput<'a>,
+    /// square of the distance of [`close`], nm²
+    close_squared: f32,
     outer: &'a ListChunk,
     inner: &'a mut ListChunk,
 }
@@ -197,11 +208,10 @@ impl<const FAR: bool> Kernel for Prune<'_, FAR> {
 
     #[inline(always)]
     fn run<S: Simd>(self) {
-        let Prune { input: PruneInput { grid, packed, cell, lj_lanes, reach }, outer, inner } = self;
+        let Prune { input: PruneInput { grid, packed, cell, lj_lanes, reach }, close_squared, outer, inner } = self;
         let ListChunk { entries, masked, plain } = inner;
         entries.clear();
         masked.clear();
-        let close_squared = squared(close(reach));
         // elements beyond `filled` are leftovers of the last pruning and are not read
         let mut filled = 0;
         for entry in &outer.entries {

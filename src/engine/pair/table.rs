@@ -9,7 +9,8 @@
 //! The 32 bins end at the bin of the largest distance. For distances up to 1 nm, the bins begin at 0.0625 nm or less.
 //! For larger distances, the bins begin at more than 0.0625 nm, and a second table has the 32 bins below. Excluded
 //! pairs and contacts of hydrogen atoms need these bins. Arguments below (0.0625 nm)² are raised to this limit, which
-//! affects only overlapping atoms.
+//! affects only overlapping atoms. The tables of excluded pairs have all lower bins, because extra points with charges
+//! are closer to their atoms.
 
 use crate::simd::Tables;
 
@@ -41,12 +42,13 @@ pub struct Bins {
 }
 
 impl Bins {
-    /// Makes the bins of a function up to `largest` nm. `quartic` returns the coefficients of the bin from one r² to
+    /// Makes the bins of a function up to `largest` nm, and down to `lowest` (nm²) or the start of the lower bins.
+    /// `quartic` returns the coefficients of the bin from one r² to
     /// another (nm²).
-    fn new(largest: f64, quartic: impl Fn([f64; 2]) -> [f32; COEFFICIENTS]) -> Self {
+    fn new(largest: f64, lowest: f64, quartic: impl Fn([f64; 2]) -> [f32; COEFFICIENTS]) -> Self {
         let start = start(largest);
         let (tables, below) = (tables(start, &quartic), tables(start / RANGE, &quartic));
-        Bins { tables, below, start: start as f32, lowest: lowest(largest) as f32 }
+        Bins { tables, below, start: start as f32, lowest: lowest.max(start / RANGE) as f32 }
     }
 
     /// Makes bins of zeros.
@@ -75,8 +77,17 @@ pub struct RadialTable(pub Bins);
 impl RadialTable {
     /// Makes the table of `function(r)` for r up to `largest` nm.
     pub fn new(function: RadialFunction, largest: f64) -> Self {
+        Self::from(CONTACT, function, largest)
+    }
+
+    /// Makes the table of a function that is finite at r = 0. The table has all lower bins.
+    pub fn finite(function: RadialFunction, largest: f64) -> Self {
+        Self::from(0.0, function, largest)
+    }
+
+    fn from(lowest: f64, function: RadialFunction, largest: f64) -> Self {
         let quartic = |[start, end]: [f64; 2]| quartic(|u| function((start + u).sqrt()), [0.0, end - start]);
-        RadialTable(Bins::new(largest, quartic))
+        RadialTable(Bins::new(largest, lowest, quartic))
     }
 
     /// Makes a table of zeros.
@@ -101,7 +112,16 @@ pub struct PowerTable(pub Bins);
 impl PowerTable {
     /// Makes the table of `function(r)` for r up to `largest` nm.
     pub fn new(function: RadialFunction, largest: f64) -> Self {
-        PowerTable(Bins::new(largest, |bin| quartic(|r2| function(r2.sqrt()), bin)))
+        Self::from(CONTACT, function, largest)
+    }
+
+    /// Makes the table of a function that is finite at r = 0. The table has all lower bins.
+    pub fn finite(function: RadialFunction, largest: f64) -> Self {
+        Self::from(0.0, function, largest)
+    }
+
+    fn from(lowest: f64, function: RadialFunction, largest: f64) -> Self {
+        PowerTable(Bins::new(largest, lowest, |bin| quartic(|r2| function(r2.sqrt()), bin)))
     }
 
     /// Makes a table of zeros.
@@ -228,6 +248,21 @@ mod tests {
                 }
             }
             assert!(worst.iter().all(|worst| *worst < TOLERANCE), "{cutoff}: {worst:?}");
+        }
+    }
+
+    /// Tests functions of excluded pairs down to a twentieth of the distance of an extra point from its atom.
+    #[test]
+    fn finite_functions_are_tabulated_to_the_origin() {
+        let function = |r: f64| (-4.0 * r * r).exp();
+        for cutoff in [0.9, 1.2, 4.0] {
+            let (offsets, powers) = (RadialTable::finite(&function, cutoff), PowerTable::finite(&function, cutoff));
+            for k in 0..10_000 {
+                let r2 = ((0.02 + (cutoff - 0.02) * f64::from(k) / 10_000.0) as f32).powi(2);
+                for value in [offsets.value(r2), powers.value(r2)] {
+                    assert!((f64::from(value) - function(f64::from(r2).sqrt())).abs() < 1e-6, "{cutoff} {r2} {value}");
+                }
+            }
         }
     }
 

@@ -57,9 +57,12 @@ fn named(problem: Problem, file: Option<&Path>) -> Problem {
 /// have no cell.
 fn missing_cell(description: &Description) -> Option<Problem> {
     let problem = Problem::new("the topology is for a periodic system, but the coordinates have no cell");
-    let help = "use a coordinate file with a box; the box size in a topology is often out of date";
+    let help = "use a coordinate file with a box, or set system.cell; the box size in a topology is often out of date";
     (description.cell_hint.kind != BoxKind::None).then(|| problem.help(help))
 }
+
+/// Longest cutoff, nm. Tables of kernels in single precision cover distances from 1/256 of the cutoff on.
+const MOST_CUTOFF: f64 = 15.0;
 
 /// Largest product of α of PME and the cutoff. The part of the potential that is left out beyond the cutoff is erfc(6)
 /// = 2·10⁻¹⁷ of the full potential, less than a rounding error of f64. For products above 7, the polynomials of
@@ -78,13 +81,18 @@ fn check_options(forces: &ForceOptions, truncation: &Truncation) -> Vec<Problem>
     let distances = [truncation.cutoff, truncation.cutoff_lj];
     require(distances.iter().flatten().all(|&cutoff| positive(cutoff)), "a cutoff is not positive", "0.9 nm is usual");
     require(
+        distances.iter().flatten().all(|&cutoff| cutoff <= MOST_CUTOFF || !cutoff.is_finite()),
+        "a cutoff is longer than 15 nm",
+        "without a cell, set cutoff = \"none\" for the interactions of all pairs",
+    );
+    require(
         truncation.cutoff.is_some() == truncation.cutoff_lj.is_some(),
         "cutoff and cutoff_lj must both be distances, or both be absent",
         "set both to the same distance unless the force field needs two",
     );
     let (needs_cutoff, numbers) = match forces.electrostatics {
         ElectrostaticsSpec::Off | ElectrostaticsSpec::Plain => (false, true),
-        ElectrostaticsSpec::ReactionField { permittivity } => (true, permittivity > 0.0),
+        ElectrostaticsSpec::ReactionField { permittivity } => (true, permittivity >= 1.0),
         ElectrostaticsSpec::Pme(_) => (true, true),
     };
     require(
@@ -94,8 +102,8 @@ fn check_options(forces: &ForceOptions, truncation: &Truncation) -> Vec<Problem>
     );
     require(
         numbers,
-        "the permittivity of a reaction field is not positive",
-        "set a positive permittivity, or infinity for a conductor",
+        "the relative permittivity of a reaction field is less than 1",
+        "set the permittivity of the solvent, about 78 for water, or infinity for a conductor",
     );
     let lj_pme = match truncation.dispersion_correction {
         DispersionCorrection::Pme(LjPmeSpec::Explicit(parameters)) => Some(parameters.alpha),
@@ -310,6 +318,18 @@ mod tests {
     fn sound_systems_pass() {
         assert_eq!(problems(ForceOptions::default(), &still(Some(2.0))), Vec::<String>::new());
         assert_eq!(problems(ForceOptions::all_pairs(), &still(None)), Vec::<String>::new());
+    }
+
+    #[test]
+    fn cutoffs_and_permittivities_outside_the_range_of_tables_are_refused() {
+        let field = |permittivity, cutoff| ForceOptions {
+            cutoff: Setting::Given(Some(cutoff)),
+            electrostatics: ElectrostaticsSpec::ReactionField { permittivity },
+            ..ForceOptions::default()
+        };
+        assert_eq!(problems(field(1.0, 1.2), &still(Some(3.0))), Vec::<String>::new());
+        assert_one(&problems(field(0.99, 1.2), &still(Some(3.0))), "less than 1");
+        assert_one(&problems(field(78.0, 15.1), &still(Some(40.0))), "longer than 15 nm");
     }
 
     #[test]

@@ -196,7 +196,7 @@ impl Float for F256 {
     type Register = Half;
     const REGISTERS: usize = 2;
     type Mask = [__m256; 2];
-    type Bins = Tables;
+    type Bins<'t> = &'t Tables;
     type Slots = [f32; 8];
 
     #[inline(always)]
@@ -304,11 +304,11 @@ impl Float for F256 {
         F256([self.0[0]; 2])
     }
     #[inline(always)]
-    fn bins(tables: &Tables) -> Tables {
-        *tables
+    fn bins(tables: &Tables) -> &Tables {
+        tables
     }
     #[inline(always)]
-    fn look_up(self, tables: &Tables) -> [Self; 5] {
+    fn look_up(self, tables: &&Tables) -> [Self; 5] {
         let index = [bin32(self.0[0]), bin32(self.0[1])];
         let mut values = [self; 5];
         for k in 0..5 {

@@ -147,7 +147,7 @@ impl Float for F512 {
     type Register = Self;
     const REGISTERS: usize = 1;
     type Mask = __mmask16;
-    type Bins = [[__m512; 2]; 5];
+    type Bins<'t> = [[__m512; 2]; 5];
     type Slots = [f32; 16];
 
     #[inline(always)]
@@ -248,7 +248,7 @@ impl Float for F512 {
         half * (self * y).neg_mul_add(y, F512::splat(3.0))
     }
     #[inline(always)]
-    fn bins(tables: &Tables) -> Self::Bins {
+    fn bins(tables: &Tables) -> Self::Bins<'_> {
         let mut bins = [[zero(); 2]; 5];
         for k in 0..5 {
             let table = tables.0[k].as_ptr();
@@ -257,7 +257,7 @@ impl Float for F512 {
         bins
     }
     #[inline(always)]
-    fn look_up(self, bins: &Self::Bins) -> [Self; 5] {
+    fn look_up(self, bins: &Self::Bins<'_>) -> [Self; 5] {
         op!({
             let index = _mm512_srli_epi32::<21>(_mm512_castps_si512(self.0));
             let mut out = [self; 5];

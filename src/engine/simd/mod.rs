@@ -180,7 +180,7 @@ pub trait Float: Arithmetic + Div<Output = Self> + Neg<Output = Self> + AddAssig
     type Mask: Copy;
     /// Five tables of 32 floats in the form for which [`Self::look_up`] is fastest: in registers, if the level has
     /// enough registers.
-    type Bins: Copy;
+    type Bins<'t>: Copy;
     /// Floats from which [`Self::subtract_products`] subtracts: eight floats for the sums of lanes k and k + 8, or, if
     /// adding the two halves of a register takes additional operations, sixteen floats.
     type Slots: AsMut<[f32]> + bytemuck::Pod;
@@ -236,10 +236,10 @@ pub trait Float: Arithmetic + Div<Output = Self> + Neg<Output = Self> + AddAssig
         self
     }
     /// Prepares tables for [`Self::look_up`].
-    fn bins(tables: &Tables) -> Self::Bins;
+    fn bins(tables: &Tables) -> Self::Bins<'_>;
     /// Returns the values of five tables at the index (bits of self >> 21) mod 32. The index consists of exponent
     /// bits and two mantissa bits, which gives four bins per octave over eight octaves.
-    fn look_up(self, bins: &Self::Bins) -> [Self; 5];
+    fn look_up(self, bins: &Self::Bins<'_>) -> [Self; 5];
     /// Returns elements of two rows of 16 R floats, R = 1, 2 or 4. The bits of self are the indices, integers below
     /// 16 R. Lanes 0–7 of the result come from the first row, and lanes 8–15 come from the second row.
     fn pick<const R: usize>(self, rows: [&[Aligned16; R]; 2]) -> Self;

@@ -111,7 +111,7 @@ impl Float for Fx16 {
     type Register = Self;
     const REGISTERS: usize = 1;
     type Mask = f32x16;
-    type Bins = Tables;
+    type Bins<'t> = &'t Tables;
     type Slots = [f32; 8];
 
     #[inline(always)]
@@ -201,11 +201,11 @@ impl Float for Fx16 {
         Fx16(f32x16::splat(1.0) / self.0.sqrt())
     }
     #[inline(always)]
-    fn bins(tables: &Tables) -> Tables {
-        *tables
+    fn bins(tables: &Tables) -> &Tables {
+        tables
     }
     #[inline(always)]
-    fn look_up(self, tables: &Tables) -> [Self; 5] {
+    fn look_up(self, tables: &&Tables) -> [Self; 5] {
         let bins = self.lanes().map(|x| (x.to_bits() >> 21) as usize % 32);
         from_fn(|t| Self::each(|k| tables.0[t][bins[k]]))
     }

@@ -7,8 +7,8 @@ use crate::pme::{ORDERS, alpha_for_tolerance};
 use crate::run::{ElectrostaticsSpec, LjPmeSpec, PmeSpec, Setting};
 use crate::system::{DispersionCorrection, ListPolicy, LjModifier, Modifier};
 
-/// Smallest cutoff (Å) that means "no cutoff" in a system without a cell.
-const BEYOND: f64 = 999.0;
+/// Smallest cutoff (Å) that means "no cutoff" in a system without a cell. `md` has no longer cutoffs.
+const BEYOND: f64 = 150.0;
 /// Default cutoffs of AMBER in Å: the first with a cell, the second without a cell.
 const USUAL: [f64; 2] = [8.0, 9999.0];
 /// Value of `vdwmeth` with which AMBER uses PME for Lennard-Jones interactions.

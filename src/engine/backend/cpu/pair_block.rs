@@ -130,14 +130,18 @@ pub(super) fn radial_forces<
         }
         if MASKED && RULE != UNLIMITED && pair.excluded != 0 {
             let excluded = S::F::mask((pair.excluded >> (16 * row)) as u16);
-            let force = Radial::<S>::new(&input.coulomb.excluded_force).excluded(r2);
+            // charges of extra points are closer to their atoms than `lowest`. Pairs beyond the cutoff are corrected
+            // elsewhere (`far_exclusions`); the upper limit keeps a pair that has just left the cutoff in the table
+            let lowest = S::F::splat(input.coulomb.excluded_energy.0.lowest);
+            let at = distances.true_r2[row].max(lowest).min(fixed.cutoff_squared);
+            let force = Radial::<S>::new(&input.coulomb.excluded_force).excluded(at);
             forces[row] += (charges * force).keep(excluded);
             if ENERGY {
-                let energy = energy::<S, true>(r2, &input.coulomb.excluded_energy);
+                let energy = energy::<S, true>(at, &input.coulomb.excluded_energy);
                 sums.coulomb += (charges * energy).keep(excluded);
             }
             if END == LJ_PME && row < LJ {
-                let dispersion = DispersionTerms::<S>::new::<true>(fixed, rows.root_c6[row] * root_c6, r2);
+                let dispersion = DispersionTerms::<S>::new::<true>(fixed, rows.root_c6[row] * root_c6, at);
                 forces[row] += dispersion.force.keep(excluded);
                 if ENERGY {
                     sums.lj += dispersion.energy.keep(excluded);

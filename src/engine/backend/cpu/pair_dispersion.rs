@@ -58,8 +58,8 @@ pub(super) struct DispersionTables {
 impl DispersionTables {
     fn new(potential: &DispersionPotential, largest: f64) -> Self {
         DispersionTables {
-            force: ForceTable::new(&|r| potential.excluded(1.0, r * r).0, &|_| 0.0, TOLERANCE, largest),
-            energy: RadialTable::new(&|r| potential.excluded(1.0, r * r).1, largest),
+            force: ForceTable::finite(&|r| potential.excluded(1.0, r * r).0, TOLERANCE, largest),
+            energy: RadialTable::finite(&|r| potential.excluded(1.0, r * r).1, largest),
             shift: potential.shift() as f32,
         }
     }

@@ -49,8 +49,8 @@ impl CoulombTables {
         CoulombTables {
             force: ForceTable::new(&|r| coulomb.interacting(1.0, r * r).0, &|r| r.powi(-3), FORCE_TOLERANCE, cutoff),
             energy: RadialTable::new(&|r| coulomb.interacting(1.0, r * r).1, cutoff),
-            excluded_force: ForceTable::new(&excluded, &|_| 0.0, EXCLUDED_TOLERANCE, cutoff),
-            excluded_energy: RadialTable::new(&|r| coulomb.excluded(1.0, r * r).1 - at_contact, cutoff),
+            excluded_force: ForceTable::finite(&excluded, EXCLUDED_TOLERANCE, cutoff),
+            excluded_energy: RadialTable::finite(&|r| coulomb.excluded(1.0, r * r).1 - at_contact, cutoff),
         }
     }
 }

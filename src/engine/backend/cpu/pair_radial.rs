@@ -42,6 +42,12 @@ impl ForceTable {
         ForceTable { table: PowerTable::new(force, largest), root }
     }
 
+    /// Makes the table and the polynomial of a force that is finite at r = 0, as that of excluded pairs.
+    pub(super) fn finite(force: RadialFunction, tolerance: f64, largest: f64) -> Self {
+        let root = Root::new(&SmoothPart::new(force, &|_| 0.0, tolerance, largest));
+        ForceTable { table: PowerTable::finite(force, largest), root }
+    }
+
     /// Makes a table of zeros.
     pub(super) fn zero(lowest: f32) -> Self {
         ForceTable { table: PowerTable::zero(lowest), root: Root::default() }
@@ -53,7 +59,7 @@ pub(super) struct Radial<'a, S: Simd> {
     root: &'a Root,
     table: &'a PowerTable,
     /// upper bins of the table
-    bins: <S::F as Float>::Bins,
+    bins: <S::F as Float>::Bins<'a>,
 }
 
 /// Powers of the inverse distance. The compiler eliminates unused powers. Switched interactions need 1/r.
@@ -181,10 +187,10 @@ fn tabulated<S: Simd, const MASKED: bool>(
     r2: S::F,
     argument: S::F,
     bins: &Bins,
-    upper: &<S::F as Float>::Bins,
+    upper: &<S::F as Float>::Bins<'_>,
 ) -> S::F {
     let value = quartic::<S>(r2.look_up(upper), argument);
-    if MASKED && bins.is_divided() {
+    if MASKED && bins.is_divided() && S::F::bits(r2.lt(S::F::splat(bins.start))) != 0 {
         let below = quartic::<S>(r2.look_up(&S::F::bins(&bins.below)), argument);
         return below.select(r2.lt(S::F::splat(bins.start)), value);
     }

@@ -4,10 +4,9 @@ use super::{LjPme, Nonbonded};
 use crate::cell::{PeriodicCell, displacement_within_cutoff};
 use crate::vec3::Vec3;
 
-/// Distance, as a fraction of the cutoff, up to which the kernel corrects excluded pairs. An excluded pair that is
-/// closer than `NEAR_EXCLUSION` times the cutoff when the list is built stays within the cutoff for the lifetime of the
-/// list. The list therefore contains the pair.
+/// Largest distance, as a fraction of the cutoff, up to which the kernel corrects excluded pairs.
 const NEAR_EXCLUSION: f64 = 0.8;
+
 impl Nonbonded {
     /// Calls `visit` for each excluded pair that the kernel does not correct. The arguments of `visit` are the atoms i
     /// and j, their displacement, the force divided by the distance, the Coulomb energy minus its value at distance
@@ -38,7 +37,10 @@ impl Nonbonded {
         if !self.coulomb.corrects_excluded() && self.lj_pme.is_none() {
             return;
         }
-        let near = (NEAR_EXCLUSION * self.cutoff).powi(2);
+        // in the lifetime of the list, pairs move by at most the buffer. An excluded pair that is closer than the
+        // cutoff by the buffer when the list is built therefore stays within the cutoff, where the kernel corrects it
+        let buffer = self.schedule.outer - self.cutoff;
+        let near = (NEAR_EXCLUSION * self.cutoff).min(self.cutoff - buffer).max(0.0).powi(2);
         let distance2 = |[i, j]: [u32; 2]| {
             displacement_within_cutoff(cell, positions[i as usize] - positions[j as usize]).norm_squared()
         };
