@@ -4,7 +4,7 @@
 
 use super::*;
 use crate::backend::{Backend, Host, Reference};
-use crate::system::{DispersionCorrection, LjModifier, PmeParameters};
+use crate::system::{DispersionCorrection, LjModifier, PmeParameters, State};
 use crate::testing::Sample;
 use crate::virtual_sites::SitePlan;
 use std::arch::asm;
@@ -30,6 +30,17 @@ fn flags_of(work: impl FnOnce()) -> u32 {
     register & FLAGS
 }
 
+/// Returns the backend with pair lists for a cutoff (nm).
+fn with_lists(system: &System, state: &State, level: Level, cutoff: f64) -> Host<Cpu> {
+    let options = CpuOptions { parts: 1, level, schedule: ListSchedule::exact(cutoff + 0.03) };
+    let cpu = Cpu::new(system, options, Team::single()).expect("a supported system");
+    let mut host = Host::new(system, cpu, level, Team::single()).expect("a supported system");
+    host.upload(state).expect("a state");
+    host.build_lists().expect("lists");
+    host.prune_lists(0.0).expect("lists");
+    host
+}
+
 /// Intel processors take about 150 clock cycles for an instruction with a subnormal result, and empty slots, whose
 /// distances are large, are in many blocks.
 #[test]
@@ -42,12 +53,7 @@ fn forces_need_no_subnormal_numbers() {
             let Sample { mut system, state } = Sample::load(name);
             system.settings.lj_modifier = modifier;
             for level in Level::available().into_iter().filter(|&level| level != Level::Portable) {
-                let options = CpuOptions { parts: 1, level, schedule: ListSchedule::exact(cutoff + 0.03) };
-                let cpu = Cpu::new(&system, options, Team::single()).expect("a supported system");
-                let mut host = Host::new(&system, cpu, level, Team::single()).expect("a supported system");
-                host.upload(&state).expect("a state");
-                host.build_lists().expect("lists");
-                host.prune_lists(0.0).expect("lists");
+                let mut host = with_lists(&system, &state, level, cutoff);
                 let flags = flags_of(|| host.forces(Workload::FORCES).expect("forces"));
                 assert_eq!(flags & SUBNORMAL, 0, "{name}, {modifier:?}, {}: flags {flags:#x}", level.name());
             }
@@ -89,12 +95,7 @@ fn forces_are_those_of_the_reference_at_every_cutoff() {
         let scale = rms(&mut exact.forces.iter().copied());
         let terms: f64 = exact.energies.named().map(|(_, term)| term.abs()).sum();
         for level in Level::available() {
-            let options = CpuOptions { parts: 1, level, schedule: ListSchedule::exact(cutoff + 0.03) };
-            let cpu = Cpu::new(&system, options, Team::single()).expect("a supported system");
-            let mut host = Host::new(&system, cpu, level, Team::single()).expect("a supported system");
-            host.upload(&state).expect("a state");
-            host.build_lists().expect("lists");
-            host.prune_lists(0.0).expect("lists");
+            let mut host = with_lists(&system, &state, level, cutoff);
             host.forces(everything).expect("forces");
             let ours = host.evaluation();
             let mut exact_forces = exact.forces.clone();
