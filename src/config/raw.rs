@@ -208,28 +208,14 @@ impl Override {
                     .help("`md help` lists all keys"),
             ));
         }
-        let mut target = root;
-        let mut path = self.key.split('.').map(str::trim);
-        while let Some(name) = path.next() {
-            if let Node::Array(items) = &target.node {
-                let count = items.len();
-                let index = name.parse::<usize>().ok().filter(|number| (1..=count).contains(number));
-                target = match (index, &mut target.node) {
-                    (Some(number), Node::Array(items)) => &mut items[number - 1],
-                    _ => {
-                        let message =
-                            format!("this key holds a list of {count}, and {name} is not the number of an element");
-                        let help = "write the number of the element, from 1, after the key, or set the whole list";
-                        return Err(place.problem(Problem::new(message).help(help)));
-                    }
-                };
-                continue;
-            }
-            target = member(target, name, &place);
-            if name == "stage" && self.key.starts_with("stage") && matches!(target.node, Node::Array(_)) {
-                let Some(which) = path.next() else { break };
-                target = stage(target, which).map_err(|problem| place.problem(problem))?;
-            }
+        let (mut target, mut list) = (root, "");
+        for name in self.key.split('.').map(str::trim) {
+            target = match (list, &target.node) {
+                ("stage", Node::Array(_)) => stage(target, name).map_err(|problem| place.problem(problem))?,
+                (_, Node::Array(_)) => element(target, name).map_err(|problem| place.problem(problem))?,
+                _ => member(target, name, &place),
+            };
+            list = name;
         }
         *target = value;
         Ok(())
@@ -249,6 +235,17 @@ fn member<'a>(table: &'a mut Raw, name: &str, place: &Place) -> &'a mut Raw {
         members.len() - 1
     });
     &mut members[index].value
+}
+
+/// Returns the element of a list with the number `which`, counted from 1.
+fn element<'a>(list: &'a mut Raw, which: &str) -> Result<&'a mut Raw, Problem> {
+    let Node::Array(items) = &mut list.node else { unreachable!("called for lists") };
+    let count = items.len();
+    let index = which.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+    index.and_then(|index| items.get_mut(index)).ok_or_else(|| {
+        let message = format!("this key holds a list of {count}, and {which} is not the number of an element");
+        Problem::new(message).help("write the number of the element, from 1, after the key, or set the whole list")
+    })
 }
 
 /// Returns the stage named `which`. If no stage has this name, `which` may be the number of a stage, counted from 1.

@@ -18,6 +18,7 @@ use toml::{Table, Value};
 
 use super::{Common, command};
 use crate::analysis::observables::ObservableEntry;
+use crate::error::nearest;
 
 /// Largest size of the TOML file in bytes.
 const LARGEST_FILE: u64 = 1 << 20;
@@ -70,7 +71,7 @@ fn long_names(command: &Command) -> Vec<String> {
     command.get_arguments().filter_map(|argument| argument.get_long().map(str::to_owned)).collect()
 }
 
-/// Returns the keys that are no options, each with the number of its line and the most similar option.
+/// Returns the keys that are no options, each with the number of its line and a similar option, or all options.
 fn unknown_keys(text: &str) -> Vec<(usize, String)> {
     let Ok(table) = DeTable::parse(text) else { return vec![] };
     let mut faults = vec![];
@@ -78,12 +79,12 @@ fn unknown_keys(text: &str) -> Vec<(usize, String)> {
         for (key, _) in table.iter().filter(|(key, _)| !besides.contains(&key.get_ref().as_ref())) {
             let option = key.get_ref().replace('_', "-");
             if !known.contains(&option) {
-                let alike = |a: &&String, b: &&String| {
-                    strsim::jaro_winkler(&option, a).total_cmp(&strsim::jaro_winkler(&option, b))
+                let help = match nearest(&option, known.iter().map(String::as_str)) {
+                    Some(near) => format!("did you mean {near}?"),
+                    None => format!("the options are {}", known.join(", ")),
                 };
-                let similar = known.iter().max_by(alike).map_or("", String::as_str);
                 let line = 1 + text[..key.span().start].matches('\n').count();
-                faults.push((line, format!("{place} no option {option}; did you mean {similar}?")));
+                faults.push((line, format!("{place} no option {option}; {help}")));
             }
         }
     };

@@ -20,9 +20,9 @@ const BINS_PER_OCTAVE: usize = 4;
 const RANGE: f64 = 256.0;
 /// Number of coefficients of a quartic.
 const COEFFICIENTS: usize = 5;
-/// r² (nm²) of 0.0625 nm, at which the tables begin. The shortest distance of charges in models of
-/// water with four sites is 0.078 nm, between a hydrogen and the virtual site of OPC (S. Izadi et al., J. Phys. Chem.
-/// Lett. 5, 3863 (2014), doi:10.1021/jz501780a).
+/// r² (nm²) of 0.0625 nm, at which the tables begin. The shortest distance of charges in models of water with four
+/// sites is 0.078 nm, between a hydrogen and the virtual site of OPC (S. Izadi et al., J. Phys. Chem. Lett. 5, 3863
+/// (2014), doi:10.1021/jz501780a).
 const CONTACT: f64 = 0.0625 * 0.0625;
 
 /// A function of a distance (nm).
@@ -43,8 +43,7 @@ pub struct Bins {
 
 impl Bins {
     /// Makes the bins of a function up to `largest` nm, and down to `lowest` (nm²) or the start of the lower bins.
-    /// `quartic` returns the coefficients of the bin from one r² to
-    /// another (nm²).
+    /// `quartic` returns the coefficients of the bin from one r² to another (nm²).
     fn new(largest: f64, lowest: f64, quartic: impl Fn([f64; 2]) -> [f32; COEFFICIENTS]) -> Self {
         let start = start(largest);
         let (tables, below) = (tables(start, &quartic), tables(start / RANGE, &quartic));

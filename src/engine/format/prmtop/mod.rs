@@ -33,7 +33,10 @@ use nonbonded::Tables;
 use pointers::Pointers;
 use sections::{Parsed, Sections};
 
-/// Value of `FORCE_FIELD_TYPE` in CHAMBER files of md with terms of the kinds that CHARMM has, but of another force
+/// Name of the section with the force field.
+const FORCE_FIELD: &str = "FORCE_FIELD_TYPE";
+
+/// Value of [`FORCE_FIELD`] in CHAMBER files of md with terms of the kinds that CHARMM has, but of another force
 /// field. The conventions of CHARMM for cutoffs do not apply to such a file. Other programs look for the word CHARMM.
 const OTHER_FIELD: &str = " 1 CHARMM  terms of another force field";
 
@@ -58,7 +61,7 @@ pub(super) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions) -> Pars
     );
     let (atoms, residues) = atoms?;
     let (title, exclusions) = (title.unwrap_or_default(), exclusions?);
-    let is_other = sections.get("FORCE_FIELD_TYPE").is_some_and(|section| section.text() == OTHER_FIELD.trim());
+    let is_other = sections.get(FORCE_FIELD).is_some_and(|section| section.text() == OTHER_FIELD.trim());
     let chain_labels = residues::labels(&sections, pointers.residues)?;
     let charmm = chamber && !is_other;
     let mut topology = Topology { title, charmm, atoms, residues, chain_labels, exclusions, ..Topology::default() };

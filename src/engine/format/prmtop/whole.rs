@@ -9,6 +9,7 @@
 
 use std::collections::HashSet;
 
+use super::FORCE_FIELD;
 use super::cmap;
 use super::pointers::Pointers;
 use super::sections::{Parsed, Section, Sections, TRUNCATED};
@@ -56,8 +57,6 @@ const UNREAD: &[(&str, Length)] = &[
     ("ATOM_NUMBER", Length::AtomLabels),
     ("ATOM_ELEMENT", Length::AtomLabels),
 ];
-
-const FORCE_FIELD: &str = "FORCE_FIELD_TYPE";
 
 /// Sections that only CHAMBER files have. The flag of a section tells whether every CHAMBER file has this section.
 const CHAMBER: &[(&str, bool)] = &[

@@ -68,7 +68,10 @@ pub fn repair(path: &Path) -> Result<Repair> {
     }
     // if a journal belongs to the file, frames are read from a copy of the file in its state at the last sync; the copy
     // has at least as many intact frames as the damaged file
-    let restored = restored_copy(path).ok().flatten().or(lengthened_copy(path)?);
+    let restored = match restored_copy(path).ok().flatten() {
+        Some(copy) => Some(copy),
+        None => lengthened_copy(path)?,
+    };
     let source = restored.as_ref().map_or(path, |copy| copy.as_ref());
     let copy = temporary_beside(path)?.into_temp_path();
     let lost = copy_readable(source, &copy).map_err(|error| match error {

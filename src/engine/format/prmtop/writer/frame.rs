@@ -10,6 +10,9 @@ use crate::units::ANGSTROM;
 /// which have seven decimals.
 const SAME_ANGLE: f64 = 1e-5;
 
+/// Value of IFBOX for a cell that is neither rectangular nor a truncated octahedron.
+const OTHER_SHAPE: usize = 3;
+
 /// Returns the value of IFBOX: 1 for a rectangular box, 2 for a truncated octahedron, and 3 for any other box.
 pub(super) fn shape(cell: &PeriodicCell) -> usize {
     let (_, angles) = cell.lengths_angles();
@@ -20,16 +23,16 @@ pub(super) fn shape(cell: &PeriodicCell) -> usize {
     } else if all(octahedron) {
         2
     } else {
-        3
+        OTHER_SHAPE
     }
 }
 
 /// Returns a sentence about the angles of a cell that `BOX_DIMENSIONS` does not contain; `None` if all angles follow
 /// from the section.
 pub(super) fn loss(cell: &PeriodicCell) -> Option<String> {
-    (shape(cell) == 3).then(|| {
-        "BOX_DIMENSIONS holds only one of the three angles of this cell: other programs must take the cell from the coordinates".to_owned()
-    })
+    let loss = "BOX_DIMENSIONS holds only one of the three angles of this cell: other programs must take the cell from \
+                the coordinates";
+    (shape(cell) == OTHER_SHAPE).then(|| loss.to_owned())
 }
 
 /// Writes `SOLVENT_POINTERS`, `ATOMS_PER_MOLECULE` and `BOX_DIMENSIONS`. Waters are the solvent.

@@ -32,8 +32,8 @@ mod nonbonded;
 mod residues;
 mod sections;
 
-use super::OTHER_FIELD;
 use super::sections::Parsed;
+use super::{FORCE_FIELD, OTHER_FIELD};
 use crate::cell::PeriodicCell;
 use crate::error::Problem;
 use crate::format::known::WrittenTopology;
@@ -58,7 +58,7 @@ pub(in crate::format) fn write(description: &Description, cell: Option<&Periodic
     if chamber {
         text.line("CTITLE", "a80", title);
         let field = if topology.charmm { " 1 CHARMM  force field" } else { OTHER_FIELD };
-        text.line("FORCE_FIELD_TYPE", "i2,a78", field);
+        text.line(FORCE_FIELD, "i2,a78", field);
     } else {
         text.line("TITLE", "20a4", title);
     }
