@@ -83,12 +83,16 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 /// Replaces the file at `path` atomically by the bytes that `write` writes. The new file is on disk when this function
-/// returns.
+/// returns. If `write` returns an error that contains a [`Problem`], the result is this problem, with the name of the
+/// file.
 pub fn replace_synced(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> std::io::Result<()>) -> Result<()> {
     let io = |e| Error::io(path, e);
     let file = temporary_beside(path)?;
     let mut out = BufWriter::new(file.as_file());
-    write(&mut out).and_then(|()| out.flush()).map_err(io)?;
+    write(&mut out).and_then(|()| out.flush()).map_err(|error| match error.downcast::<Problem>() {
+        Ok(problem) => problem.in_file(path).into(),
+        Err(error) => io(error),
+    })?;
     drop(out);
     file.as_file().sync_all().map_err(io)?;
     file.persist(path).map_err(|e| io(e.error))?;

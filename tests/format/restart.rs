@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use md::error::Result;
-use md::format::{Coordinates, read_coordinates, read_topology, write_pdb, write_rst7};
+use md::format::{Coordinates, read_coordinates, read_topology, write_gro, write_mmcif, write_pdb, write_rst7};
 use md::units::AMBER_VELOCITY;
 use md::vec3::{Vec3, vec3};
 
@@ -150,6 +150,70 @@ fn what_is_written_reads_back() {
     let back = read(&written(&far), Some(7), None).unwrap();
     // a column of twelve characters leaves space for six decimals of −1234.56789 Å and for five of 123456 Å
     assert!(close(&far.positions, &back.positions, 5.1e-7), "{:?}", back.positions[0]);
+}
+
+/// Tests that numbers which do not fit into their columns are refused by every writer with columns, and that no file
+/// with asterisks is written.
+#[test]
+fn numbers_wider_than_their_columns_are_refused() {
+    let (folder, path) = file("small.prmtop", PRMTOP.as_bytes());
+    let topology = read_topology(&path).unwrap().topology;
+    let small = read(RST7, Some(7), None).unwrap();
+    let write = |name: &str, c: &Coordinates, out: &mut dyn std::io::Write| {
+        let (mut out, cell) = (out, c.cell.as_ref());
+        match name {
+            "rst7" => write_rst7(c, &mut out),
+            "pdb" => write_pdb(&topology, &c.positions, cell, "", &mut out),
+            "gro" => write_gro(&topology, 0..7, &c.positions, c.velocities.as_deref().unwrap(), cell, "", &mut out),
+            _ => write_mmcif(&topology, 0..7, &c.positions, cell, "", &mut out),
+        }
+    };
+    let far = |change: fn(&mut Coordinates)| {
+        let mut coordinates = small.clone();
+        change(&mut coordinates);
+        coordinates
+    };
+    let cases = [
+        (far(|c| c.positions[4].y = 1e12), "atom 5: the position", vec!["rst7", "pdb", "gro"]),
+        // a number of a .gro file has three decimals, because readers take the width of the columns from the first atom
+        (far(|c| c.positions[4].y = -1000.0), "atom 5: the position (nm)", vec!["gro"]),
+        (far(|c| c.velocities.as_mut().unwrap()[2].x = f64::NAN), "atom 3: the velocity", vec!["rst7", "gro"]),
+        (
+            far(|c| c.cell = Some(md::cell::PeriodicCell::orthorhombic([2.0, 2.0, 1e12]))),
+            "of the cell",
+            vec!["rst7", "pdb", "gro"],
+        ),
+    ];
+    for (coordinates, message, refused) in &cases {
+        for name in ["rst7", "pdb", "gro", "cif"] {
+            let path = folder.path().join(format!("x.{name}"));
+            std::fs::write(&path, "old").unwrap();
+            let written = md::observe::replace::replace_synced(&path, |out| write(name, coordinates, out));
+            let text = std::fs::read_to_string(&path).unwrap();
+            if refused.contains(&name) {
+                let error = written.unwrap_err();
+                for part in [*message, "cannot be written in columns of", "mmCIF", &format!("x.{name}")] {
+                    assert!(error.to_string().contains(part), "{part} in {error}");
+                }
+                assert!(error.exit_code() == 2 && text == "old", "{name}: {text}");
+            } else {
+                assert!(written.is_ok() && !text.contains('*') && text != "old", "{name}, {message}");
+            }
+        }
+    }
+}
+
+/// Tests that edges of 1 µm and more stay separate words in the last line of a `.gro` file.
+#[test]
+fn a_large_box_has_blanks_between_its_numbers() {
+    let (_folder, path) = file("small.prmtop", PRMTOP.as_bytes());
+    let topology = read_topology(&path).unwrap().topology;
+    let coordinates = read(RST7, Some(7), None).unwrap();
+    let cell = md::cell::PeriodicCell::orthorhombic([2.5, 12345.678, 5000.5]);
+    let mut out = vec![];
+    write_gro(&topology, 0..7, &coordinates.positions, &[], Some(&cell), "", &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    assert_eq!(text.lines().last(), Some("   2.50000 12345.678 5000.5000"));
 }
 
 #[test]

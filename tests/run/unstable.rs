@@ -95,3 +95,20 @@ fn overlapping_atoms_are_named() {
     );
     case.ends_with(0, &["--force"]);
 }
+
+/// Tests that a run whose cell has become too large for the columns of `final.rst7` ends with exit code 4, and writes
+/// no file with asterisks.
+#[test]
+fn a_system_that_has_expanded_beyond_the_columns_is_unstable() {
+    let couplings = "velocities = \"generate\"\ntemperature = \"100 K\"\n\
+                     thermostat = { temperature = \"100 K\", coupling_time = \"0.5 ps\" }\n\
+                     barostat = { kind = \"c-rescale\", pressure = \"-100000 bar\", coupling_time = \"0.5 ps\" }";
+    let case = Case::new("argon", &format!("{FORCES}{}", stage("a", 10_000, "2 fs", couplings)));
+    let message = case.ends_with(4, &[]);
+    for part in ["step 10000", "the simulation has blown up", "final.rst7", "atom 1: the position", "cannot be written"]
+    {
+        assert!(message.contains(part), "{part} in {message}");
+    }
+    assert!(!case.path("out/final.rst7").exists() && !case.path("out/final.pdb").exists());
+    assert!(case.path("out/checkpoint.md").exists());
+}

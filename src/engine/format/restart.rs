@@ -8,7 +8,7 @@ use std::io::Write;
 
 use super::coordinates::{Coordinates, FARTHEST, FASTEST, cell_of, scaled, too_long};
 use super::number;
-use super::text::{fixed, push_fixed, write_in_pieces};
+use super::text::{Columns, write_in_pieces};
 use crate::cell::PeriodicCell;
 use crate::error::{Parsed, Problem};
 use crate::units::{AMBER_VELOCITY, ANGSTROM};
@@ -17,6 +17,8 @@ use crate::vec3::Vec3;
 /// Number of columns of a number. [`PER_LINE`] is the number of numbers per line.
 const WIDTH: usize = 12;
 const PER_LINE: usize = 6;
+/// Columns of a number that this module writes. Numbers that are too large for `F12.7` have fewer decimals.
+const COLUMNS: Columns = Columns { width: WIDTH, decimals: 0..=7 };
 
 /// Letters that occur in numbers: exponents, NaN and infinity.
 const LETTERS: &[u8] = b"eEdDnNaAiIfF";
@@ -178,7 +180,8 @@ impl Numbers<'_> {
 }
 
 /// Writes coordinates in text form. Numbers that are too large for `F12.7` are written with fewer decimals. Fortran and
-/// C programs can read these numbers.
+/// C programs can read these numbers. Returns an error that contains a [`Problem`] if a number does not fit even
+/// without decimals.
 pub fn write_rst7(coordinates: &Coordinates, out: &mut impl Write) -> std::io::Result<()> {
     let title: String = coordinates.title.chars().filter(|c| !c.is_control()).take(80).collect();
     writeln!(out, "{title}")?;
@@ -187,26 +190,27 @@ pub fn write_rst7(coordinates: &Coordinates, out: &mut impl Write) -> std::io::R
         Some(time) => writeln!(out, "{:>15}", exponential(time))?,
         None => writeln!(out)?,
     }
-    write_vectors(&coordinates.positions, ANGSTROM, out)?;
+    write_vectors(&coordinates.positions, ANGSTROM, "position (Å)", out)?;
     if let Some(velocities) = &coordinates.velocities {
-        write_vectors(velocities, AMBER_VELOCITY, out)?;
+        write_vectors(velocities, AMBER_VELOCITY, "velocity (Å per 1/20.455 ps)", out)?;
     }
     if let Some(cell) = &coordinates.cell {
         let (lengths, angles) = cell.lengths_angles();
-        let values = lengths.map(|length| length / ANGSTROM).into_iter().chain(angles);
-        writeln!(out, "{}", values.map(|value| fixed(value, WIDTH, 7)).collect::<String>())?;
+        let lengths = COLUMNS.of_cell(&lengths.map(|length| length / ANGSTROM), "edges (Å)")?;
+        writeln!(out, "{lengths}{}", COLUMNS.of_cell(&angles, "angles (°)")?)?;
     }
     Ok(())
 }
 
-fn write_vectors(vectors: &[Vec3], unit: f64, out: &mut impl Write) -> std::io::Result<()> {
-    write_in_pieces(vectors, out, |_, vectors, text| {
-        for pair in vectors.chunks(PER_LINE / 3) {
-            for value in pair.iter().flat_map(|v| v.to_array()) {
-                push_fixed(value / unit, WIDTH, 7, text);
+fn write_vectors(vectors: &[Vec3], unit: f64, shown: &str, out: &mut impl Write) -> std::io::Result<()> {
+    write_in_pieces(vectors, out, |first, vectors, text| {
+        for (at, vector) in vectors.iter().enumerate() {
+            COLUMNS.push_of_atom(vector.to_array().map(|value| value / unit), first + at, shown, text)?;
+            if (at + 1) % (PER_LINE / 3) == 0 || at + 1 == vectors.len() {
+                text.push('\n');
             }
-            text.push('\n');
         }
+        Ok(())
     })
 }
 

@@ -114,7 +114,8 @@ impl Layout for Pdb {
             return Err("positions are outside the range of PDB columns, -99.9 to 999.9 nm".to_owned());
         }
         let title = format!("{} t= {:.5} step= {}", self.title, frame.time, frame.step);
-        records.write_model(self.models, title.trim_start(), frame.cell.as_ref(), placed, bytes);
+        let written = records.write_model(self.models, title.trim_start(), frame.cell.as_ref(), placed, bytes);
+        written.map_err(|error| error.to_string())?;
         self.models += 1;
         Ok(())
     }

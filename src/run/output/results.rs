@@ -105,13 +105,25 @@ fn changed(path: &Path) -> Error {
 
 /// Writes `final.rst7` and `final.pdb`, and `final.gro` if the plan requests it. The velocities in `final.rst7` belong
 /// to the half step before the positions, as in AMBER's own restart files. A stage with `velocities = "file"` expects
-/// velocities of the half step before the positions.
+/// velocities of the half step before the positions. A system that has expanded so far that the columns of a file
+/// cannot hold its numbers is an error about an unstable simulation.
 pub(in crate::run) fn write_final(
     directory: &Directory,
     output: &OutputOptions,
     system: &System,
     state: &State,
 ) -> Result<()> {
+    write_structures(directory, output, system, state).map_err(|error| match error {
+        Error::Input(problems) if problems.iter().all(|problem| problem.file.is_some()) => {
+            let what: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            let at = format!("step {}, {:.4} ps", state.step, state.time);
+            Error::unstable(format!("{at}: the simulation has blown up\n  {}", what.join("\n  ")), [])
+        }
+        error => error,
+    })
+}
+
+fn write_structures(directory: &Directory, output: &OutputOptions, system: &System, state: &State) -> Result<()> {
     let title = format!("{}, final state at {:.3} ps", system.topology.title.trim(), state.time);
     let short: String = system.topology.title.trim().chars().take(30).collect();
     let coordinates = Coordinates {

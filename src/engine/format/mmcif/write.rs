@@ -50,6 +50,7 @@ pub fn write_mmcif(
         for (number, &atom) in (index + 1..).zip(piece) {
             push_atom(topology, &places, number, atom, positions[atom], text);
         }
+        Ok(())
     })?;
     writeln!(out, "#")
 }

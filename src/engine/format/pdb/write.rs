@@ -5,7 +5,7 @@ use std::io::{Result, Write};
 
 use crate::cell::PeriodicCell;
 use crate::format::element;
-use crate::format::text::{fixed, push_fixed, write_in_pieces};
+use crate::format::text::{Columns, write_in_pieces};
 use crate::system::{Atom, Molecules, Topology};
 use crate::units::ANGSTROM;
 use crate::vec3::Vec3;
@@ -17,8 +17,14 @@ const SERIALS: usize = 100_000;
 const RESIDUE_NUMBERS: i32 = 10_000;
 const NEGATIVE_NUMBERS: i32 = 1000;
 
+/// Columns of a coordinate (Å), of an edge (Å) and of an angle (°) of the cell.
+const COORDINATE: Columns = Columns { width: 8, decimals: 0..=3 };
+const EDGE: Columns = Columns { width: 9, decimals: 0..=3 };
+const ANGLE: Columns = Columns { width: 7, decimals: 0..=2 };
+
 /// Writes `positions` (nm) as PDB records. Molecules of one residue (water, ions, ligands) have `HETATM` records. Every
-/// molecule ends with `TER`. Chain identifiers and insertion codes are written if they have one character.
+/// molecule ends with `TER`. Chain identifiers and insertion codes are written if they have one character. Returns an
+/// error that contains a [`crate::error::Problem`] if a number does not fit into its columns, even with fewer decimals.
 pub fn write_pdb(
     topology: &Topology,
     positions: &[Vec3],
@@ -42,7 +48,7 @@ pub fn write_pdb_of(
     let title: String = title.chars().filter(|c| !c.is_control()).take(70).collect();
     writeln!(out, "TITLE     {title}")?;
     if let Some(cell) = cell {
-        out.write_all(cell_record(cell).as_bytes())?;
+        out.write_all(cell_record(cell)?.as_bytes())?;
     }
     let molecules = topology.molecules();
     let atoms: Vec<usize> = atoms.into_iter().collect();
@@ -50,19 +56,20 @@ pub fn write_pdb_of(
         let mut last = index.checked_sub(1).map(|before| atoms[before]);
         for &i in piece {
             push_head(topology, &molecules, last.replace(i), i, text);
-            push_position(positions[i].to_array(), text);
+            push_position(positions[i].to_array(), i, text)?;
             push_tail(topology, i, text);
         }
+        Ok(())
     })?;
     writeln!(out, "TER\nEND")
 }
 
 /// Returns the CRYST1 record of a cell.
-fn cell_record(cell: &PeriodicCell) -> String {
+fn cell_record(cell: &PeriodicCell) -> Result<String> {
     let (lengths, angles) = cell.lengths_angles();
-    let lengths = lengths.map(|length| fixed(length / ANGSTROM, 9, 3)).concat();
-    let angles = angles.map(|angle| fixed(angle, 7, 2)).concat();
-    format!("CRYST1{lengths}{angles} P 1           1\n")
+    let lengths = EDGE.of_cell(&lengths.map(|length| length / ANGSTROM), "edges (Å)")?;
+    let angles = ANGLE.of_cell(&angles, "angles (°)")?;
+    Ok(format!("CRYST1{lengths}{angles} P 1           1\n"))
 }
 
 /// Text of the atom records of a model. The positions of each model are written into a copy of this text.
@@ -89,7 +96,8 @@ impl AtomRecords {
         Self { text: text.into_bytes(), places }
     }
 
-    /// Appends model `number` (from 0) with the atoms at `positions` (nm).
+    /// Appends model `number` (from 0) with the atoms at `positions` (nm). Returns an error if a number does not fit
+    /// into its columns.
     pub fn write_model(
         &self,
         number: u64,
@@ -97,20 +105,23 @@ impl AtomRecords {
         cell: Option<&PeriodicCell>,
         positions: &[[f32; 3]],
         out: &mut Vec<u8>,
-    ) {
+    ) -> Result<()> {
         // the model number has eight columns, so that numbering restarts at 0 after 99 999 999
         let number = (number + 1) % 100_000_000;
         out.extend(format!("MODEL {number:8}\nTITLE     {title}\n").bytes());
-        out.extend(cell.iter().flat_map(|cell| cell_record(cell).into_bytes()));
+        if let Some(cell) = cell {
+            out.extend(cell_record(cell)?.bytes());
+        }
         let start = out.len();
         out.extend(&self.text);
         let mut text = String::new();
-        for (place, position) in self.places.iter().zip(positions) {
+        for (index, (place, position)) in self.places.iter().zip(positions).enumerate() {
             text.clear();
-            push_position(position.map(f64::from), &mut text);
+            push_position(position.map(f64::from), index, &mut text)?;
             out[start + place..][..POSITION].copy_from_slice(text.as_bytes());
         }
         out.extend(b"TER\nENDMDL\n");
+        Ok(())
     }
 }
 
@@ -149,11 +160,9 @@ fn one_column(identifier: &str) -> char {
     }
 }
 
-/// Appends a position (nm), converted to Å, in 24 columns.
-fn push_position(position: [f64; 3], text: &mut String) {
-    for value in position {
-        push_fixed(value / ANGSTROM, 8, 3, text);
-    }
+/// Appends the position (nm) of atom `index` (from 0), converted to Å, in 24 columns.
+fn push_position(position: [f64; 3], index: usize, text: &mut String) -> Result<()> {
+    COORDINATE.push_of_atom(position.map(|value| value / ANGSTROM), index, "position (Å)", text)
 }
 
 /// Appends the part of an atom record after the position.

@@ -13,7 +13,7 @@ const HYDROGEN: u8 = 1;
 /// Text of the sections of a topology file.
 pub(super) struct Text {
     text: String,
-    /// section with an integer that is wider than its column
+    /// section with a number that is wider than its column
     too_wide: Option<String>,
 }
 
@@ -23,14 +23,13 @@ impl Text {
         Text { text, too_wide: None }
     }
 
-    /// Returns the text. Fails if an integer is wider than its column, which would move all later columns of its line.
+    /// Returns the text. Fails if a number is wider than its column, which would move all later columns of its line.
     pub(super) fn finish(self) -> Parsed<String> {
         match self.too_wide {
             None => Ok(self.text),
             Some(name) => {
                 let message = format!("a number of {name} is too long for its column in an AMBER topology");
-                Err(Problem::new(message)
-                    .help("the system has too many atoms for this format: write a GROMACS topology"))
+                Err(Problem::new(message).help("the system is too large for this format: write a GROMACS topology"))
             }
         }
     }
@@ -60,10 +59,25 @@ impl Text {
         values: impl IntoIterator<Item = V>,
     ) {
         self.begin(name, &format!("{count}I{width}"));
+        self.numbers(name, count, width, values, |value, text| {
+            // writing to a String cannot fail
+            let _ = write!(text, "{value:width$}");
+        });
+    }
+
+    /// Appends numbers like [`Self::columns`], and checks that none is wider than `width`.
+    fn numbers<V>(
+        &mut self,
+        name: &str,
+        count: usize,
+        width: usize,
+        values: impl IntoIterator<Item = V>,
+        append: impl Fn(V, &mut String),
+    ) {
         let mut is_too_wide = false;
         self.columns(count, values, |value, text| {
             let start = text.len();
-            let _ = write!(text, "{value:width$}");
+            append(value, text);
             is_too_wide |= text.len() - start > width;
         });
         if is_too_wide {
@@ -74,19 +88,19 @@ impl Text {
     /// Writes numbers with nine digits.
     pub(super) fn reals(&mut self, name: &str, values: impl IntoIterator<Item = f64>) {
         self.begin(name, "5E16.8");
-        self.columns(5, values, |value, text| push_exponential(value, 16, 8, text));
+        self.numbers(name, 5, 16, values, |value, text| push_exponential(value, 16, 8, text));
     }
 
     /// Writes numbers with seventeen digits, as CHAMBER writes charges.
     pub(super) fn long_reals(&mut self, name: &str, values: impl IntoIterator<Item = f64>) {
         self.begin(name, "3E24.16");
-        self.columns(3, values, |value, text| push_exponential(value, 24, 16, text));
+        self.numbers(name, 3, 24, values, |value, text| push_exponential(value, 24, 16, text));
     }
 
     /// Writes numbers that are already formatted.
     fn printed<'t>(&mut self, name: &str, values: impl IntoIterator<Item = &'t str>) {
         self.begin(name, "5E16.8");
-        self.columns(5, values, |value, text| text.push_str(value));
+        self.numbers(name, 5, 16, values, |value, text| text.push_str(value));
     }
 
     /// Writes names, cut to four characters.
@@ -239,13 +253,18 @@ mod tests {
     }
 
     #[test]
-    fn integers_wider_than_their_columns_are_refused() {
+    fn numbers_wider_than_their_columns_are_refused() {
         // a negative pointer of atom 3,333,335 has nine characters
         for (pointer, fits) in [(-9_999_999, true), (-10_000_002, false)] {
             let mut text = Text::new();
             text.integers_as("DIHEDRALS_INC_HYDROGEN", 10, 8, [3, 6, pointer]);
             text.integers("IPOL", [0]);
             assert_eq!(text.finish().is_ok(), fits);
+        }
+        for (value, fits) in [(-9.9e99, true), (-1e100, false)] {
+            let mut text = Text::new();
+            text.reals("MASS", [1.0, value]);
+            assert_eq!(text.finish().is_ok(), fits, "{value}");
         }
     }
 }
