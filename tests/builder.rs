@@ -9,7 +9,8 @@ use md::cell::PeriodicCell;
 use md::error::Error;
 use md::format::{Coordinates, read_coordinates, read_topology};
 use md::prepare::{
-    AtomSpec, ConstrainedTerms, Files, ForceOptions, Options, Prepared, Setting, SystemBuilder, TuningMethod, prepare,
+    AtomSpec, ConstrainedTerms, ConstraintKind, Files, ForceOptions, Options, Prepared, Setting, SystemBuilder,
+    TuningMethod, prepare,
 };
 use md::system::{
     Angle, Bond, Cmap, CmapGrid, CombinationRule, Construction, Description, DispersionCorrection, HarmonicImproper,
@@ -434,4 +435,32 @@ fn particles_without_mass_are_virtual_sites() {
     builder.atom(AtomSpec { name: "AR", element: 18, mass: 0.0, ..AtomSpec::default() });
     let refusal = builder.build().expect_err("no mass").to_string();
     assert!(refusal.contains("has the mass 0") && refusal.contains("virtual sites"), "{refusal}");
+}
+
+/// Tests that three atoms on a line whose three distances are constrained are refused. The third distance follows from
+/// the other two, so that constraint forces are not defined.
+#[test]
+fn redundant_constraints_are_refused_with_their_atoms() {
+    let built = |angle: f64| {
+        let mut builder = System::builder();
+        let lj_type = builder.lj_type("C", LennardJones::from_sigma_epsilon(0.35, 0.3));
+        builder.residue("ROD");
+        let places =
+            [vec3(0.0, 0.0, 0.0), vec3(0.15, 0.0, 0.0), vec3(0.15 + 0.1 * angle.cos(), 0.1 * angle.sin(), 0.0)];
+        for (name, position) in ["C1", "C2", "C3"].into_iter().zip(places) {
+            builder.atom(AtomSpec { name, element: 6, mass: 12.0, charge: 0.0, lj_type, position });
+        }
+        for [i, j] in [[0, 1], [1, 2], [0, 2]] {
+            let length = (places[i] - places[j]).norm();
+            builder.harmonic_bond(Bond { atoms: [i as u32, j as u32], length, force_constant: 1e5 });
+        }
+        builder.forces(ForceOptions { constraints: ConstraintKind::AllBonds, ..ForceOptions::all_pairs() });
+        builder.build()
+    };
+    assert!(built(1.0).is_ok(), "a triangle is rigid, but its constraints are independent");
+    let message = built(0.0).unwrap_err().to_string();
+    let end = "the longest is between atoms 1 (C1 of ROD 1) and 3 (C3 of ROD 1)";
+    for part in ["3 constraints between the atoms 1 (C1 of ROD 1), 2 (C2 of ROD 1), 3", end, "h-bonds"] {
+        assert!(message.contains(part), "{part} in {message}");
+    }
 }

@@ -28,10 +28,10 @@ const MAX_ITERATIONS: usize = 100;
 #[derive(Debug)]
 pub(super) struct Coupled {
     /// constraints in elimination order
-    constraints: Vec<Constraint>,
+    pub(super) constraints: Vec<Constraint>,
     /// inverse masses (1/amu) of the two atoms of each constraint
-    inverse_mass: Vec<[f64; 2]>,
-    pattern: Pattern,
+    pub(super) inverse_mass: Vec<[f64; 2]>,
+    pub(super) pattern: Pattern,
     /// coupling of two constraints for each element of the sparsity pattern: ± the inverse mass (1/amu) of the shared
     /// atom, or 0 for fill-in
     coupling: Vec<f64>,
@@ -41,13 +41,13 @@ pub(super) struct Coupled {
 }
 
 #[derive(Debug)]
-struct Scratch {
+pub(super) struct Scratch {
     /// bond vectors at the start of the step, nm
-    bonds: Vec<Vec3>,
+    pub(super) bonds: Vec<Vec3>,
     multipliers: Vec<f64>,
     /// residuals of the constraints, which the solver replaces by the changes of the Lagrange multipliers
     change: Vec<f64>,
-    matrix: Values,
+    pub(super) matrix: Values,
 }
 
 impl Coupled {
@@ -202,7 +202,7 @@ impl Coupled {
     }
 
     /// Computes the bond vectors and the factored matrix A, where `at` returns the position of an atom.
-    fn prepare(&self, at: impl Fn(u32) -> Vec3) -> MutexGuard<'_, Scratch> {
+    pub(super) fn prepare(&self, at: impl Fn(u32) -> Vec3) -> MutexGuard<'_, Scratch> {
         let mut guard = locked(&self.scratch);
         let scratch = &mut *guard;
         for (bond, c) in scratch.bonds.iter_mut().zip(&self.constraints) {

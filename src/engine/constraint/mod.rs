@@ -1,9 +1,10 @@
 //! Constraints: SETTLE for rigid waters, SHAKE for hydrogens, and a sparse solver for coupled constraints.
 //!
-//! [`derive()`] selects the constraints. A [`ConstraintPlan`] sorts the constraints into independent blocks that share
-//! no atom. [`ConstraintPlan::apply`] solves the constraints of a section after the unconstrained update of a step.
-//! [`ConstraintPlan::project`] removes velocity components along constraints. With unit masses, a plan also removes the
-//! components of forces along constraints, if forces are passed in place of velocities.
+//! [`derive()`] selects the constraints, and [`check_independent`] refuses redundant constraints. A [`ConstraintPlan`]
+//! sorts the constraints into independent blocks that share no atom. [`ConstraintPlan::apply`] solves the constraints
+//! of a section after the unconstrained update of a step. [`ConstraintPlan::project`] removes velocity components along
+//! constraints. With unit masses, a plan also removes the components of forces along constraints, if forces are passed
+//! in place of velocities.
 //!
 //! All arithmetic is f64. Positions are not wrapped, and molecules are whole, so that minimum images are not needed.
 //! The solution of a block does not depend on other blocks, so that results are the same bit for bit for any
@@ -14,6 +15,7 @@ mod coupled;
 mod hydrogen_mass;
 mod lanes;
 mod plan;
+mod redundant;
 mod select;
 mod settle;
 mod shake;
@@ -25,6 +27,7 @@ mod tests;
 pub use hydrogen_mass::repartition_hydrogen_mass;
 pub use lanes::{LANES, Lanes};
 pub use plan::{ConstraintPlan, Groups};
+pub use redundant::check_independent;
 pub use select::{ConstraintKind, RemovedMotion, degrees_of_freedom, derive};
 pub use settle::{SettleShape, settle};
 pub use shared::SharedVectors;

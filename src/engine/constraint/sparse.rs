@@ -120,6 +120,17 @@ impl Pattern {
         }
     }
 
+    /// Returns the vector z with Lᵀz = eₖ, where `values` holds the factors of A. If the pivot of row `k` is zero, then
+    /// Az = 0.
+    pub(super) fn null_vector(&self, values: &Values, k: usize) -> Vec<f64> {
+        let mut z = vec![0.0; self.len()];
+        z[k] = 1.0;
+        for j in (0..k).rev() {
+            z[j] = -self.column(j).map(|p| values.entries[p] * z[self.row(p)]).sum::<f64>();
+        }
+        z
+    }
+
     /// Replaces the vector b by A⁻¹b, where `values` holds the factors of A.
     pub(super) fn solve(&self, values: &Values, b: &mut [f64]) {
         for k in 0..self.len() {

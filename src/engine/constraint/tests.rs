@@ -1,6 +1,7 @@
 //! Tests of whole constraint plans: the solvers agree, conservation laws hold, sections are independent, and wrong
 //! input is an error.
 
+mod redundancy;
 mod selection;
 
 use super::*;

@@ -27,7 +27,7 @@ pub use terms::ConstrainedTerms;
 
 use options::Truncation;
 
-use crate::constraint::{derive, repartition_hydrogen_mass};
+use crate::constraint::{check_independent, derive, repartition_hydrogen_mass};
 use crate::error::{Error, Result};
 use crate::format::{Coordinates, LeftOut};
 use crate::image::WholeMolecules;
@@ -106,6 +106,8 @@ pub fn prepare(description: Description, coordinates: Coordinates, options: &Opt
     }
     let mut constraints = derive(&topology, forces.constraints, forces.rigid_water)?;
     constraints.tolerance = forces.constraint_tolerance;
+    let masses: Vec<f64> = topology.atoms.iter().map(|atom| atom.mass).collect();
+    check_independent(&constraints, &masses, &state.positions, |atom| topology.atom_name(atom))?;
     let (electrostatics, alternatives) = electrostatics::electrostatics(options, &truncation, &topology, &state)?;
     if let Electrostatics::Pme(parameters) = &electrostatics {
         pme::check(parameters)?;
