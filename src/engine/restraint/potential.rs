@@ -46,6 +46,16 @@ impl Potential {
 }
 
 impl Well {
+    /// Value (nm or rad) to which the well moves the variable if its center is at `center`: the center, the upper end
+    /// of the flat bottom, or the position of a wall that acts only on smaller values.
+    pub fn target(&self, center: f64) -> f64 {
+        match (self.below, self.above) {
+            (_, Some(above)) => center + above,
+            (Some(below), None) => center - below,
+            (None, None) => center,
+        }
+    }
+
     fn at(&self, deviation: f64) -> (f64, f64) {
         let excess = match (self.below, self.above) {
             (_, Some(above)) if deviation > above => deviation - above,
@@ -98,6 +108,13 @@ mod tests {
         let wall = Potential::Well(Well { below: None, above: Some(0.0), linear_beyond: None, ..WELL });
         assert_eq!([0.5, 2.0].map(|value| wall.at(value, 1.0, false)), [(0.0, 0.0), (4.0, -8.0)]);
         assert_eq!(Potential::Force(3.0).at(2.0, 0.0, false), (-6.0, 3.0));
+    }
+
+    #[test]
+    fn targets_are_at_the_end_of_the_flat_bottom() {
+        assert_eq!(WELL.target(1.0), 1.5);
+        assert_eq!(Well { above: None, ..WELL }.target(1.0), 0.75);
+        assert_eq!(Well { below: None, ..WELL }.target(1.0), 1.5);
     }
 
     #[test]

@@ -325,6 +325,15 @@ impl Variable {
         }
     }
 
+    /// Longest distance (nm) whose minimum image is unambiguous, for a distance in a periodic cell. Restraint forces of
+    /// longer distances are refused.
+    pub fn longest_distance(&self, cell: Option<&PeriodicCell>) -> Option<f64> {
+        match self {
+            Variable::Distance(_, components) => cell.map(|cell| longest_distance(cell, *components)),
+            _ => None,
+        }
+    }
+
     /// Adds the atomic forces (kJ/mol/nm) that result from the generalised force `force` = −dE/dξ to `forces`. The
     /// configuration must be the one for which `found` was computed. Returns the virial of the added forces, kJ/mol.
     pub fn push(&self, found: &VariableValue, force: f64, at: Configuration<'_>, forces: &mut [Vec3]) -> Mat3 {
@@ -392,9 +401,11 @@ fn masked(d: Vec3, components: Components) -> Vec3 {
 /// Whether the minimum image of a displacement is ambiguous in the selected components, because another periodic image
 /// may be shorter.
 fn is_ambiguous(cell: Option<&PeriodicCell>, d: Vec3, components: Components) -> bool {
-    cell.is_some_and(|cell| {
-        let faces = cell.face_distances();
-        let shortest = (0..3).filter(|&i| components[i]).map(|i| faces[i]).fold(f64::INFINITY, f64::min);
-        d.norm() > NEAREST * shortest
-    })
+    cell.is_some_and(|cell| d.norm() > longest_distance(cell, components))
+}
+
+/// Longest distance (nm) in the selected components whose minimum image is unambiguous.
+fn longest_distance(cell: &PeriodicCell, components: Components) -> f64 {
+    let faces = cell.face_distances();
+    NEAREST * (0..3).filter(|&i| components[i]).map(|i| faces[i]).fold(f64::INFINITY, f64::min)
 }

@@ -81,6 +81,7 @@ pub fn warnings(plan: &Plan, system: &System, state: &State, left_out: LeftOut) 
     found.extend(couplings::unreached(plan));
     found.extend(couplings::unscaled_references(plan));
     found.extend(couplings::wide_restrained_groups(plan, system, state));
+    found.extend(couplings::long_distances(plan, system, state));
     found.extend(exchange::distant_states(plan, system, state));
     found.extend(rounded_positions(plan, state));
     found.extend(frames::undated(plan));

@@ -5,7 +5,8 @@ use crate::error::{Error, Problem, Result};
 use crate::format::{check_order, read_coordinates};
 use crate::image::WholeMolecules;
 use crate::restraint::{
-    CollectiveRestraint, Group, Held, Members, PositionRestraints, Restraints, Superposed, Variable, VariableKind,
+    CollectiveRestraint, Configuration, Group, Held, Members, PositionRestraints, Potential, Restraints, Superposed,
+    Variable, VariableKind,
 };
 use crate::run::plan::{Plan, PositionRestraint, Restraint, Stage};
 use crate::select::select;
@@ -209,4 +210,55 @@ pub(in crate::run) fn wide_groups(plan: &Plan, system: &System, start: &State) -
         wide.map(|(one, index)| (stage.name.clone(), one.groups[index].clone())).collect::<Vec<_>>()
     };
     plan.stages.iter().flat_map(groups).collect()
+}
+
+/// Restrained distance that becomes too long for the minimum image.
+pub(in crate::run) struct LongDistance {
+    /// name of the stage
+    pub(in crate::run) stage: String,
+    /// number of the restraint in the stage, from 1
+    pub(in crate::run) number: usize,
+    /// distance at the start of the run, nm
+    pub(in crate::run) start: f64,
+    /// longest distance to which the restraint moves the groups in the stage, nm; `None` for a constant force
+    pub(in crate::run) target: Option<f64>,
+    /// longest distance whose minimum image is unambiguous, nm
+    pub(in crate::run) longest: f64,
+}
+
+/// Returns the restrained distances whose value at the start, or whose target during the stage, is longer than the
+/// longest distance with an unambiguous minimum image in the cell at the start.
+pub(in crate::run) fn long_distances(plan: &Plan, system: &System, start: &State) -> Vec<LongDistance> {
+    let Some(cell) = &start.cell else { return vec![] };
+    let mut references = References { system, molecules: system.topology.molecules(), start, files: HashMap::new() };
+    let mut found = vec![];
+    for stage in &plan.stages {
+        let duration = stage.dynamics().map_or(0.0, |dynamics| dynamics.steps as f64 * dynamics.timestep);
+        let distances = stage.restraints.iter().enumerate().filter(|(_, one)| one.kind == VariableKind::Distance);
+        for (index, one) in distances {
+            // faults of the selections are errors of the restraint, which are reported elsewhere
+            let Ok(variable) = variable(one, &mut references) else { continue };
+            let Some(longest) = variable.longest_distance(Some(cell)) else { continue };
+            let images = variable.gather(Some(cell), &start.positions);
+            let at = Configuration { cell: Some(cell), positions: &start.positions, images: &images };
+            let value = variable.find(at).value;
+            let target = match one.potential {
+                Potential::Well(well) => {
+                    let center = well.center.unwrap_or(value);
+                    Some(well.target(center).max(well.target(center + well.rate * duration)))
+                }
+                Potential::Force(_) => None,
+            };
+            if value > longest || target > Some(longest) {
+                found.push(LongDistance {
+                    stage: stage.name.clone(),
+                    number: index + 1,
+                    start: value,
+                    target,
+                    longest,
+                });
+            }
+        }
+    }
+    found
 }

@@ -5,7 +5,7 @@ use crate::ensemble::schedule::Schedule;
 use crate::restraint::ReferenceScaling;
 use crate::run::check::warnings::SHRINKING;
 use crate::run::dynamics::frozen::frozen_system;
-use crate::run::dynamics::restraints::wide_groups;
+use crate::run::dynamics::restraints::{LongDistance, long_distances as long_restrained_distances, wide_groups};
 use crate::run::dynamics::setup::Setup;
 use crate::run::plan::{Dynamics, Plan, PositionRestraint, Stage};
 use crate::system::{State, System};
@@ -186,4 +186,19 @@ pub(super) fn wide_restrained_groups(plan: &Plan, system: &System, state: &State
         )
     };
     wide_groups(plan, system, state).into_iter().map(describe).collect()
+}
+
+/// Warns of restrained distances that are longer than half of the cell at the start of the run, or at the target of the
+/// restraint.
+pub(super) fn long_distances(plan: &Plan, system: &System, state: &State) -> Vec<String> {
+    let describe = |LongDistance { stage, number, start, target, longest }: LongDistance| {
+        let pulled =
+            target.map_or_else(String::new, |target| format!(", and the restraint moves it up to {target:.3} nm"));
+        format!(
+            "stage \"{stage}\": the distance of restraint {number} is {start:.3} nm at the start of the run{pulled}. \
+             Beyond {longest:.3} nm, about half of the shortest width of the cell, another periodic image may be nearer, \
+             and the run stops with an error; use a larger cell, a shorter distance, or fewer components in `along`"
+        )
+    };
+    long_restrained_distances(plan, system, state).into_iter().map(describe).collect()
 }

@@ -336,3 +336,27 @@ fn frames_that_a_trajectory_cannot_date_are_told() {
     );
     assert_eq!(found("water", PME, &stages("x.dcd", &silent(NVE), NVE)), Vec::<String>::new());
 }
+
+#[test]
+fn distances_beyond_half_of_the_cell() {
+    let stage = |potential: &str| {
+        format!(
+            "{NVE}\n[[stage.restraints]]\nkind = \"distance\"\ngroups = [\"index 0\", \"index 3\"]\n\
+             force_constant = \"1000 kJ/mol/nm^2\"\n{potential}"
+        )
+    };
+    let warned = |potential: &str| {
+        let all = found("water", PME, &stage(potential));
+        all.into_iter().filter(|text| text.contains("restraint 1")).collect::<Vec<String>>()
+    };
+    let (_, _, state) = loaded("water", PME, NVE);
+    let cell = state.cell.expect("a cell");
+    let half = 0.5 * cell.face_distances().into_iter().fold(f64::INFINITY, f64::min);
+    // the one step of the stage takes 0.002 ps
+    let rate = format!("at = \"0.3 nm\"\nrate = \"{} nm/ps\"", half / 0.002);
+    for potential in [format!("at = \"{half} nm\""), rate] {
+        one(&warned(&potential), &["stage \"production\"", "moves it up to", "Beyond", "larger cell"]);
+    }
+    assert_eq!(warned(&format!("at = \"{} nm\"", 0.9 * half)), [""; 0]);
+    assert_eq!(warned(""), [""; 0]);
+}
