@@ -20,6 +20,7 @@ mod hostile;
 mod intermolecular;
 mod literal;
 mod lone_pairs;
+mod long_names;
 mod marks;
 mod mmcif;
 mod openmm;

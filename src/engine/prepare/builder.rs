@@ -21,7 +21,7 @@ const UNNAMED_RESIDUE: &str = "MOL";
 /// An atom of a system built in code.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AtomSpec<'a> {
-    /// atom name, cut to eight bytes
+    /// atom name, cut to [`Name::LONGEST`] bytes
     pub name: &'a str,
     /// atomic number; 0 for particles without an element
     pub element: u8,

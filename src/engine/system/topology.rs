@@ -5,16 +5,30 @@ use crate::error::Problem;
 use std::fmt;
 use std::ops::Range;
 
-/// A short name of an atom, residue or type, of at most eight bytes of UTF-8, which is cheap to copy.
+/// A short name of an atom, residue or type, of at most [`Name::LONGEST`] bytes of UTF-8, which is cheap to copy.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
-pub struct Name([u8; 8]);
+pub struct Name([u8; Name::LONGEST]);
 
 impl Name {
-    /// Makes a name from the first eight bytes of the trimmed text, cut at a character boundary.
+    /// Maximum length of a name in bytes. The longest type names of OPLS-AA in GROMACS have nine bytes (`opls_1001`),
+    /// and those of programs that assign OPLS types to ligands have up to twelve.
+    pub const LONGEST: usize = 16;
+
+    /// Makes a name from the trimmed text. Fails if the text is longer than [`Name::LONGEST`].
+    pub fn whole(text: &str) -> Result<Self, Problem> {
+        if text.trim().len() <= Self::LONGEST {
+            return Ok(Self::new(text));
+        }
+        let problem = Problem::new(format!("the name {} has more than {} bytes", text.trim(), Self::LONGEST));
+        Err(problem.help("give the atom, residue or type a shorter name"))
+    }
+
+    /// Makes a name from the first [`Name::LONGEST`] bytes of the trimmed text, cut at a character boundary. Readers of
+    /// topologies use [`Name::whole`], because atoms or types with long names could otherwise become equal.
     pub fn new(text: &str) -> Self {
         let text = text.trim();
-        let mut bytes = [0; 8];
-        let mut length = text.len().min(8);
+        let mut bytes = [0; Self::LONGEST];
+        let mut length = text.len().min(Self::LONGEST);
         while !text.is_char_boundary(length) {
             length -= 1;
         }
@@ -24,7 +38,7 @@ impl Name {
 
     /// The name as text.
     pub fn as_str(&self) -> &str {
-        let length = self.0.iter().position(|&b| b == 0).unwrap_or(8);
+        let length = self.0.iter().position(|&b| b == 0).unwrap_or(Self::LONGEST);
         std::str::from_utf8(&self.0[..length]).unwrap_or_default()
     }
 }

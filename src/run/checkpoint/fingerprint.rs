@@ -8,11 +8,14 @@ use crate::system::{
     bonded_terms,
 };
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeTuple;
+use serde::{Deserialize, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
 /// Number of bytes that are collected before the hash function is called.
 const BUFFER: usize = 1 << 16;
+/// Maximum length (bytes) of a name that is hashed with eight bytes.
+const SHORT_NAME: usize = 8;
 
 /// SHA-256 hashes of all parts of a system (atoms, bonded terms, parameters). Equal systems have equal fingerprints.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,10 +48,10 @@ impl Fingerprint {
                 "atoms",
                 "names, elements or residues",
                 atoms,
-                |&Atom { name, type_name, element, residue, .. }| ([name, type_name].map(bytes), element, residue),
+                |&Atom { name, type_name, element, residue, .. }| ([name, type_name].map(Bytes), element, residue),
             ),
             part("residues", "names or numbers", &topology.residues, |&Residue { name, number, first }| {
-                (bytes(name), number, first)
+                (Bytes(name), number, first)
             }),
             part("chemical bonds", "atoms", &topology.connectivity, |&pair| pair),
             part("virtual sites", "atoms or geometry", &topology.virtual_sites, |site: &VirtualSite| site.clone()),
@@ -148,9 +151,18 @@ impl Part {
     }
 }
 
-fn bytes(name: Name) -> [u8; 8] {
-    let text = name.as_str().as_bytes();
-    std::array::from_fn(|i| text.get(i).copied().unwrap_or(0))
+/// Bytes of a name, padded with zeros to eight bytes, or to [`Name::LONGEST`] for a longer name. Names in earlier
+/// versions had eight bytes, so that fingerprints in existing checkpoints stay valid.
+struct Bytes(Name);
+
+impl Serialize for Bytes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let text = self.0.as_str().as_bytes();
+        let width = if text.len() <= SHORT_NAME { SHORT_NAME } else { Name::LONGEST };
+        let mut tuple = serializer.serialize_tuple(width)?;
+        (0..width).try_for_each(|i| tuple.serialize_element(&text.get(i).copied().unwrap_or(0)))?;
+        tuple.end()
+    }
 }
 
 /// Creates a function that hashes one property of all entries of a list. `read` returns the property of one entry of

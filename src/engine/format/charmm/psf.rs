@@ -11,7 +11,7 @@ use super::{Parsed, lone_pairs};
 use crate::arrays;
 use crate::error::Problem;
 use crate::format::number;
-use crate::system::VirtualSite;
+use crate::system::{Name, VirtualSite};
 
 /// Columns of the segment name in the usual format and in the format `EXT`. The segment may be blank.
 const SEGMENT: std::ops::Range<usize> = 9..13;
@@ -213,6 +213,9 @@ fn atoms(lines: &mut Lines<'_>, count: usize, segment: std::ops::Range<usize>) -
         if let Some((number, first)) = number.and_then(|number| Some((number, seen.insert(number, lines.at())?))) {
             let problem = lines.problem(format!("two atoms have the number {number}, the first is in line {first}"));
             return Err(problem.help("remove one of the two atoms, and number the atoms again"));
+        }
+        for name in [&atom.segment, &atom.residue, &atom.name, &atom.type_name] {
+            Name::whole(name).map_err(|problem| lines.problem(problem.message).help("give it a shorter name"))?;
         }
         if atom.mass < 0.0 {
             return Err(lines.problem(format!("atom {} ({}) has the mass {}", index + 1, atom.name, atom.mass)));

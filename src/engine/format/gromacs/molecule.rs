@@ -110,7 +110,7 @@ impl MoleculeType {
         let lj_type = force_field.atom_type(type_name)?;
         let kind = &force_field.types[lj_type as usize];
         let residue_number = fields.word("the number of the residue")?;
-        let (residue_name, name) = (Name::new(fields.word("a residue")?), Name::new(fields.word("a name")?));
+        let (residue_name, name) = (Name::whole(fields.word("a residue")?)?, Name::whole(fields.word("a name")?)?);
         fields.word("a charge group")?;
         let charge = if fields.is_empty() { kind.charge } else { fields.real("a charge")? };
         let mass = if fields.is_empty() { kind.mass } else { fields.real("a mass")? };
@@ -143,7 +143,7 @@ impl MoleculeType {
         }
         atoms.push(Atom {
             name,
-            type_name: Name::new(type_name),
+            type_name: Name::whole(type_name)?,
             element: match mass {
                 0.0 => 0,
                 _ => kind.element.unwrap_or_else(|| element::guess(name, mass)),

@@ -1,6 +1,6 @@
 //! Names of atoms and types in AMBER topologies, which have four characters.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::error::Problem;
 use crate::format::prmtop::sections::Parsed;
@@ -22,7 +22,8 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Chooses the names of a topology. Names are cut to four characters. A virtual site whose name does not begin with
+    /// Chooses the names of a topology. Names are cut to four characters. Names of types that would become equal are
+    /// numbered. A virtual site whose name does not begin with
     /// EP or LP is called `EPW`, or `EP1` and `EP2` if its residue has several. Fails for names with other characters
     /// than ASCII, and if two atoms of a residue would lose the difference between their names.
     pub(super) fn new(topology: &Topology) -> Parsed<Self> {
@@ -34,9 +35,10 @@ impl Names {
             return Err(problem.help("use names of ASCII characters, or write a GROMACS topology"));
         }
         check_different(topology)?;
+        let (types, numbered) = short_types(topology);
         let mut names = Names {
             atoms: topology.atoms.iter().map(|atom| cut(atom.name)).collect(),
-            types: topology.atoms.iter().map(|atom| cut(atom.type_name)).collect(),
+            types: topology.atoms.iter().map(|atom| types[&atom.type_name]).collect(),
             losses: vec![],
         };
         for (what, old) in [
@@ -51,6 +53,13 @@ impl Names {
                     .losses
                     .push(format!("{what} are cut to four characters: {first} is {}, {count} in all", cut(first)));
             }
+        }
+        if let Some(&first) = numbered.first() {
+            let (short, count) = (types[&first], numbered.len());
+            names.losses.push(format!(
+                "names of types whose first four characters are those of another type are numbered: {first} is {short}, \
+                 {count} in all"
+            ));
         }
         names.rename_points(topology);
         Ok(names)
@@ -86,6 +95,30 @@ fn residue(topology: &Topology, atom: u32) -> u32 {
 /// Cuts an ASCII name to the width of the format.
 fn cut(name: Name) -> Name {
     Name::new(name.as_str().get(..WIDTH).unwrap_or(name.as_str()))
+}
+
+/// Returns the name of four characters of each type, and the types whose names are numbered, because their first four
+/// characters are those of another type. A numbered name is the first character of the name and a number of three
+/// digits in base 36.
+fn short_types(topology: &Topology) -> (HashMap<Name, Name>, Vec<Name>) {
+    let mut seen = HashSet::new();
+    let mut names: Vec<Name> =
+        topology.atoms.iter().map(|atom| atom.type_name).filter(|&name| seen.insert(name)).collect();
+    // short names come first, so that they stay unchanged
+    names.sort_by_key(|&name| cut(name) != name);
+    let (mut taken, mut short, mut numbered) = (HashSet::new(), HashMap::new(), vec![]);
+    for name in names {
+        let digit = |number: u32| char::from_digit(number % 36, 36).unwrap_or('0').to_ascii_uppercase();
+        let first = name.as_str().get(..1).unwrap_or("T");
+        let spelled = |n: u32| format!("{first}{}{}{}", digit(n / 36 / 36), digit(n / 36), digit(n));
+        let others = (1..36 * 36 * 36).map(|number| Name::new(&spelled(number)));
+        let own = std::iter::once(cut(name)).chain(others).find(|own| taken.insert(*own)).unwrap_or(cut(name));
+        if own != cut(name) {
+            numbered.push(name);
+        }
+        short.insert(name, own);
+    }
+    (short, numbered)
 }
 
 /// Fails if two atoms of a residue with different names have the same first four characters.
