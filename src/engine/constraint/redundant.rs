@@ -14,8 +14,9 @@ use crate::system::{Constraint, Constraints};
 use crate::vec3::Vec3;
 
 /// Ratio of a pivot to the diagonal element of A below which a constraint is redundant. The ratio is sin² of the angle
-/// between the constraint and the space of the other constraints; at 0.003 rad and less, rounding and thermal
-/// displacements make the solver fail. In molecules without redundant constraints the ratio is above 0.01.
+/// between the constraint and the space of the other constraints. At this ratio, displacements that correct the
+/// constraint are 1/sin = 300 times as long as those of an independent constraint, so that thermal motion cannot be
+/// corrected.
 const SINGULAR: f64 = 1e-5;
 /// Relative error of the constraints up to which a structure can be judged.
 const SATISFIED: f64 = 0.01;

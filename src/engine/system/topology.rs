@@ -10,8 +10,7 @@ use std::ops::Range;
 pub struct Name([u8; Name::LONGEST]);
 
 impl Name {
-    /// Maximum length of a name in bytes. The longest type names of OPLS-AA in GROMACS have nine bytes (`opls_1001`),
-    /// and those of programs that assign OPLS types to ligands have up to twelve.
+    /// Maximum length of a name in bytes. The longest type names of OPLS-AA in GROMACS have nine bytes (`opls_1001`).
     pub const LONGEST: usize = 16;
 
     /// Makes a name from the trimmed text. Fails if the text is longer than [`Name::LONGEST`].
