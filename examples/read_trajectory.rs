@@ -32,7 +32,7 @@ pub(crate) fn radius_of_gyration(path: &Path, words: &str) -> Result<Vec<String>
     let system = AnalysedSystem::new(&topology, Images::Gathered);
     let gyration = RadiusOfGyration::new(&system, system.group(words)?)?;
     let mut observables: [Box<dyn FrameObserver>; 1] = [Box::new(gyration)];
-    let passed = pass(trajectory.as_mut(), &system, FrameRange::default(), &mut observables, &mut |_| ())?;
+    let passed = pass(trajectory.as_mut(), &system, FrameRange::default(), &mut observables, &mut |_, _| ())?;
     Ok(observables[0].results(&passed)?.summary)
 }
 

@@ -40,7 +40,9 @@ fn inefficiency_by(values: &[f64], plan: impl FnOnce() -> Autocorrelation) -> f6
     let largest = values.iter().fold(0.0f64, |largest, value| largest.max(value.abs()));
     let deviations: Vec<f64> = values.iter().map(|value| value - mean).collect();
     let squares = product_at(&deviations, 0);
-    if squares <= count as f64 * (f64::EPSILON * largest).powi(2) {
+    // the mean of N equal values has a rounding error of up to N/2 units in the last place
+    let rounding = 0.5 * count as f64 * f64::EPSILON * largest;
+    if squares <= count as f64 * rounding.powi(2) {
         return 1.0;
     }
     let variance = squares / count as f64;
@@ -151,7 +153,13 @@ mod tests {
         assert!((found - 2.5).abs() < 1e-12, "{found}");
         let alternating: Vec<f64> = (0..50).map(|i| f64::from(i % 2)).collect();
         assert_eq!(inefficiency(&alternating), 1.0);
-        assert_eq!(inefficiency(&[300.1; 20]), 1.0);
+        for value in [300.1, 22.793_846_153, 1e-3 / 3.0] {
+            for count in [20, 451, 3000] {
+                assert_eq!(inefficiency(&vec![value; count]), 1.0, "{count} times {value}");
+                let found = Equilibrated::detect(&vec![value; count]);
+                assert_eq!((found.start, found.inefficiency), (0, 1.0), "{count} times {value}");
+            }
+        }
     }
 
     /// The series is the straight line x(t) = t − 499.5 with 1000 values. The correlations Σ x(t) x(t+k) of this series

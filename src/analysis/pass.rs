@@ -30,12 +30,22 @@ pub trait Observable: Send + Sync {
         usize::MAX
     }
 
+    /// Whether the observable follows atoms from frame to frame, and therefore also needs the frames that
+    /// [`FrameRange::stride`] leaves out.
+    fn needs_every_frame(&self) -> bool {
+        false
+    }
+
     /// Measures a frame, in which molecules are whole unless positions are used as stored
     /// ([`crate::analysis::Images::AsStored`]).
     fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample>;
 
     /// Adds the sample (measurement) of the next frame to the observable.
     fn add(&mut self, sample: Self::Sample) -> Result<()>;
+
+    /// Follows the atoms in a frame that [`FrameRange::stride`] leaves out. The function is called only if
+    /// [`Self::needs_every_frame`].
+    fn follow(&mut self, _sample: Self::Sample) {}
 
     /// Returns the results of the observable. The function is called after the last frame.
     fn finish(&mut self, passed: &Passed) -> Result<Findings>;
@@ -50,8 +60,17 @@ pub trait FrameObserver: Send {
     /// [`Observable::atoms_used`].
     fn first_atoms(&self) -> usize;
 
-    /// Measures frames and adds their samples (measurements) to the observable.
-    fn observe(&mut self, frames: &[StoredFrame]) -> Result<()>;
+    /// Whether the observable needs every frame, see [`Observable::needs_every_frame`].
+    fn follows(&self) -> bool;
+
+    /// Measures frames and adds their samples (measurements) to the observable, except for frames for which `is_used`
+    /// is false. Both slices have the same length.
+    fn observe_used(&mut self, frames: &[StoredFrame], is_used: &[bool]) -> Result<()>;
+
+    /// Measures frames and adds all samples (measurements) to the observable.
+    fn observe(&mut self, frames: &[StoredFrame]) -> Result<()> {
+        self.observe_used(frames, &vec![true; frames.len()])
+    }
 
     /// Returns the results of the observable. The function is called after the last frame.
     fn results(&mut self, passed: &Passed) -> Result<Findings>;
@@ -66,9 +85,22 @@ impl<T: Observable> FrameObserver for T {
         self.atoms_used()
     }
 
-    fn observe(&mut self, frames: &[StoredFrame]) -> Result<()> {
-        let samples: Vec<Result<T::Sample>> = frames.par_iter().map(|frame| self.measure(frame)).collect();
-        samples.into_iter().try_for_each(|sample| self.add(sample?))
+    fn follows(&self) -> bool {
+        self.needs_every_frame()
+    }
+
+    fn observe_used(&mut self, frames: &[StoredFrame], is_used: &[bool]) -> Result<()> {
+        let every = self.needs_every_frame();
+        let needed = |(frame, &is_used): (_, &bool)| (is_used || every).then_some((frame, is_used));
+        let needed: Vec<(&StoredFrame, bool)> = frames.iter().zip(is_used).filter_map(needed).collect();
+        let samples: Vec<Result<T::Sample>> = needed.par_iter().map(|(frame, _)| self.measure(frame)).collect();
+        for (sample, (_, is_used)) in samples.into_iter().zip(needed) {
+            match is_used {
+                true => self.add(sample?)?,
+                false => self.follow(sample?),
+            }
+        }
+        Ok(())
     }
 
     fn results(&mut self, passed: &Passed) -> Result<Findings> {
@@ -109,7 +141,7 @@ pub fn is_within(time: f64, [from, to]: [f64; 2]) -> bool {
 /// Range of the analysed frames of a trajectory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FrameRange {
-    /// every `stride`-th frame of the file is read, from the first frame on; at least 1
+    /// the first frame in the range of times and every `stride`-th frame after the first are analysed; at least 1
     pub stride: usize,
     /// earliest and latest time (ps), both included
     pub times: [f64; 2],
@@ -121,47 +153,79 @@ impl Default for FrameRange {
     }
 }
 
+impl FrameRange {
+    /// Returns the interval of the frames that are read. The time of a frame is known only after the frame was read.
+    fn read_stride(&self, observables: &[Box<dyn FrameObserver>]) -> usize {
+        let is_limited = self.times.iter().any(|time| time.is_finite());
+        if is_limited || observables.iter().any(|observable| observable.follows()) { 1 } else { self.stride.max(1) }
+    }
+}
+
 /// Largest memory (bytes) of a batch of frames. A batch has at least one frame for each thread, and may therefore be
 /// larger than this limit.
 const BATCH_BYTES: usize = 1 << 27;
 /// Largest number of frames of a batch for each thread. With more frames, threads wait less for the slowest frame.
 const FRAMES_PER_THREAD: usize = 4;
 
+/// Frames that were read together.
+#[derive(Default)]
+struct Batch {
+    frames: Vec<StoredFrame>,
+    /// whether each frame is used; frames that are not used serve observables that follow atoms
+    is_used: Vec<bool>,
+}
+
 /// Reads the frames of a trajectory and passes each frame to all observables. After each batch, `progress` is called
-/// with the number of frames read so far.
+/// with the number of frames read so far and the number of frames to read.
 pub fn pass(
     trajectory: &mut dyn FrameSource,
     system: &AnalysedSystem<'_>,
-    frames: FrameRange,
+    range: FrameRange,
     observables: &mut [Box<dyn FrameObserver>],
-    progress: &mut (dyn FnMut(usize) + Send),
+    progress: &mut (dyn FnMut(usize, usize) + Send),
 ) -> Result<Passed> {
-    let FrameRange { stride, times } = frames;
     let used = observables.iter().map(|observable| observable.first_atoms()).max().unwrap_or(0);
     trajectory.limit(system.whole_molecules(used));
-    let numbers: Vec<usize> = (0..trajectory.frames()).step_by(stride.max(1)).collect();
+    let read_stride = range.read_stride(observables);
+    let stride = range.stride.max(1) / read_stride;
+    let follows = observables.iter().any(|observable| observable.follows());
+    let numbers: Vec<usize> = (0..trajectory.frames()).step_by(read_stride).collect();
     let mut batches = numbers.chunks(batch_size(trajectory.atoms()));
-    let mut read = |numbers: Option<&[usize]>, mut batch: Vec<StoredFrame>| -> Result<Vec<StoredFrame>> {
+    let mut place = 0;
+    let mut read = |numbers: Option<&[usize]>, Batch { mut frames, mut is_used }: Batch| -> Result<Batch> {
         let numbers = numbers.unwrap_or_default();
-        batch.resize_with(numbers.len(), StoredFrame::default);
-        trajectory.read_batch(numbers, &mut batch)?;
-        batch.retain(|frame| is_within(frame.time, times));
-        batch.par_iter_mut().for_each(|frame| system.make_whole(frame));
-        Ok(batch)
+        frames.resize_with(numbers.len(), StoredFrame::default);
+        trajectory.read_batch(numbers, &mut frames)?;
+        is_used.clear();
+        frames.retain(|frame| {
+            if !is_within(frame.time, range.times) {
+                return false;
+            }
+            let chosen = place % stride == 0;
+            place += 1;
+            if chosen || follows {
+                is_used.push(chosen);
+            }
+            chosen || follows
+        });
+        frames.par_iter_mut().for_each(|frame| system.make_whole(frame));
+        Ok(Batch { frames, is_used })
     };
     let (mut passed, mut done) = (Passed::default(), 0);
-    let (mut numbers, mut batch) = (batches.next(), vec![]);
-    batch = read(numbers, batch)?;
-    let mut spare = vec![];
-    while let Some(current) = numbers {
-        numbers = batches.next();
-        let mut observe = || observables.iter_mut().try_for_each(|observable| observable.observe(&batch));
-        let (next, observed) = rayon::join(|| read(numbers, std::mem::take(&mut spare)), &mut observe);
+    let mut now = batches.next();
+    let mut batch = read(now, Batch::default())?;
+    let mut spare = Batch::default();
+    while let Some(current) = now {
+        now = batches.next();
+        let Batch { frames, is_used } = &batch;
+        let mut observe = || observables.iter_mut().try_for_each(|observable| observable.observe_used(frames, is_used));
+        let (next, observed) = rayon::join(|| read(now, std::mem::take(&mut spare)), &mut observe);
         observed?;
-        passed.steps.extend(batch.iter().map(|frame| frame.step));
-        passed.times.extend(batch.iter().map(|frame| frame.time));
+        let analysed = || frames.iter().zip(is_used).filter(|(_, is_used)| **is_used).map(|(frame, _)| frame);
+        passed.steps.extend(analysed().map(|frame| frame.step));
+        passed.times.extend(analysed().map(|frame| frame.time));
         done += current.len();
-        progress(done);
+        progress(done, numbers.len());
         spare = std::mem::replace(&mut batch, next?);
     }
     trajectory.limit(usize::MAX);

@@ -104,6 +104,18 @@ impl Reference {
         let first = group.positions(&Reference::Frame(0).frame(trajectory, system, group)?);
         Ok(group.fitted(&self.frame(trajectory, system, group)?, &first))
     }
+
+    /// Returns the positions (nm) of a group in the reference, with each molecule in the cell of the reference. In a
+    /// cell whose size fluctuates, distances from a molecule in another image would contain the change of a lattice
+    /// vector, and thus depend on the image that is stored.
+    pub fn positions_in_cell(
+        &self,
+        trajectory: &mut dyn FrameSource,
+        system: &AnalysedSystem<'_>,
+        group: &Group,
+    ) -> Result<Vec<Vec3>> {
+        Ok(group.in_cell(&self.frame(trajectory, system, group)?))
+    }
 }
 
 /// Residue names that differ between force fields or protonation states of the same residue.

@@ -253,6 +253,15 @@ impl Group {
         positions
     }
 
+    /// Returns the positions (nm) of the group in a frame of whole molecules, with each molecule in the cell.
+    pub fn in_cell(&self, frame: &StoredFrame) -> Vec<Vec3> {
+        let mut positions = self.stored(frame);
+        if let (Some(parts), Some(cell)) = (&self.parts, &frame.cell) {
+            parts.put_into_cell(cell, &mut positions);
+        }
+        positions
+    }
+
     /// Returns the smallest N for which the first N atoms of a frame include the group.
     pub fn end(&self) -> usize {
         end_of(&self.atoms)

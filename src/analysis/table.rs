@@ -36,7 +36,7 @@ pub struct EnergyTable {
 
 impl EnergyTable {
     /// Reads the complete rows in a range from the parts of a table, in the order of time. Fails if there are too few
-    /// rows, or if the intervals between rows differ, as in the table of several stages.
+    /// rows, if the rows are of several stages, or if the intervals between rows differ.
     pub fn open(parts: &[PathBuf], RowRange { times, stage }: RowRange) -> Result<Self> {
         let mut record = read_energy_parts(parts)?;
         let is_of_stage = |row: &Vec<f64>| stage.is_none_or(|stage| row[EnergyRecord::STAGE] == f64::from(stage));
@@ -52,6 +52,12 @@ impl EnergyTable {
         if count < LEAST_ROWS {
             let problem = Problem::new(format!("there are only {count} complete rows to analyse")).in_file(path);
             return Err(problem.help(format!("averages need at least {LEAST_ROWS} rows")).into());
+        }
+        let stage_of = |row: usize| record.rows[row][EnergyRecord::STAGE];
+        if stage_of(0) != stage_of(count - 1) {
+            let stages = format!("{} to {}", stage_of(0), stage_of(count - 1));
+            let problem = Problem::new(format!("the rows are of several stages, {stages}")).in_file(path);
+            return Err(problem.help("choose the rows of one stage with --stage").into());
         }
         let times: Vec<f64> = record.rows.iter().map(|row| row[EnergyRecord::TIME]).collect();
         let interval = (times[count - 1] - times[0]) / (count - 1) as f64;
@@ -104,10 +110,13 @@ mod tests {
 
     #[test]
     fn rows_of_one_stage_are_read() {
-        let stages = (0..20).map(|row| (2, f64::from(row)));
-        let two_stages = table(stages.chain((0..=20).map(|row| (3, 19.0 + 0.1 * f64::from(row)))));
+        let rows = || (0..20).map(|row| (2, f64::from(row)));
+        let two_stages = table(rows().chain((0..=20).map(|row| (3, 20.0 + f64::from(row)))));
         let open = |range| EnergyTable::open(&[two_stages.path().to_owned()], range);
         let error = open(RowRange::default()).unwrap_err().to_string();
+        assert!(error.contains("several stages, 2 to 3"), "{error}");
+        let unequal = table(rows().chain([(2, 19.1)]));
+        let error = EnergyTable::open(&[unequal.path().to_owned()], RowRange::default()).unwrap_err().to_string();
         assert!(error.contains("equal intervals"), "{error}");
         let first = open(RowRange { stage: Some(2), ..RowRange::default() }).unwrap();
         assert_eq!(open(RowRange { stage: Some(3), ..RowRange::default() }).unwrap().passed().times.len(), 21);

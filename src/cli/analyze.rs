@@ -365,7 +365,10 @@ impl Analyze {
         let warnings = trajectory.warnings();
         warnings.iter().for_each(|words| super::warn(words));
         let bar = progress_bar(count);
-        let passed = pass(&mut trajectory, &system, range, &mut observers, &mut |done| bar.set_position(done as u64))?;
+        let passed = pass(&mut trajectory, &system, range, &mut observers, &mut |done, of| {
+            bar.set_length(of as u64);
+            bar.set_position(done as u64);
+        })?;
         bar.finish_and_clear();
         trajectory.warnings().iter().skip(warnings.len()).for_each(|words| super::warn(words));
         let (Some(first), Some(last)) = (passed.times.first(), passed.times.last()) else {

@@ -285,8 +285,16 @@ fn kind(path: &Path, one: bool, rounding: Option<f64>) -> Result<(Kind, bool)> {
             Err(problem.help("choose one with --frame").into())
         }
         (_, Ok(format)) => {
-            let precision = format.precision(rounding).or_else(|| format.holds.rounded.then_some(Precision::Decimals3));
-            let precision = precision.ok_or_else(|| Error::Internal(format!("{} stores no positions", format.name)))?;
+            let precision = match (format.precision(rounding), rounding) {
+                (Some(precision), _) => precision,
+                (None, None) => Precision::Decimals3,
+                (None, Some(step)) => {
+                    let message =
+                        format!("--precision: {} files of md cannot hold positions to {step} nm", format.name);
+                    let help = "the finest precision is 0.0001 nm; trr and h5md keep all digits of single precision";
+                    return Err(Problem::new(message).in_file(path).help(help).into());
+                }
+            };
             Ok((Kind::Trajectory(format, precision), format.holds.names))
         }
         (None, Err(problem)) => {

@@ -266,12 +266,16 @@ impl PeriodicCell {
 }
 
 /// Returns the number of whole lattice vectors to subtract from a component that is `ratio` times the lattice vector. A
-/// component of exactly half a lattice vector is left unchanged. In a truncated octahedron c_y = −b_y/2, and rounding
-/// must not switch the cell between its two reduced forms each time a file is read.
+/// component of half a lattice vector is left unchanged: see [`TIE`].
 fn excess(ratio: f64) -> f64 {
-    const TIE: f64 = 1e-9;
     if ratio.abs() < 0.5 + TIE { 0.0 } else { ratio.round() }
 }
+
+/// Largest excess of a component over half a lattice vector that counts as rounding. In a truncated octahedron c_y =
+/// −b_y/2, and rounding must not switch the cell between its two reduced forms from frame to frame. The roundest files
+/// are PDB files: an angle with two decimals moves c_y/b_y by up to 1.3·10⁻⁴, and a length of 1 nm with three decimals
+/// in Å by 5·10⁻⁵. GROMACS accepts an excess of 5·10⁻⁴.
+const TIE: f64 = 2e-4;
 
 /// Maximum number of multiples of one lattice vector that [`PeriodicCell::nearest_image`] tries. This number is enough
 /// for reduced cells whose edges differ by less than a factor of 60.
@@ -324,11 +328,11 @@ mod tests {
         assert!((octahedron().volume() / expected - 1.0).abs() < 1e-12);
     }
 
-    /// The cells are the box lines of two gro files of a rhombic dodecahedron. After rounding, the vector c of the
-    /// second box is no longer reduced, and the reduction adds −a − b to c.
+    /// The cells are the box lines of two gro files of a rhombic dodecahedron, which has two reduced forms.
     #[test]
-    fn a_dodecahedron_corresponds_to_another_in_spite_of_rounding() {
-        let [first, second] = [[7.03058, 4.97137, 3.51529], [7.02449, 4.96707, 3.51225]].map(|[edge, height, half]| {
+    fn a_dodecahedron_corresponds_to_its_other_form() {
+        let cells = [[7.03058, 4.97137, 3.51529], [7.02449, 4.96707, -3.51225]];
+        let [first, second] = cells.map(|[edge, height, half]| {
             let rows = [vec3(edge, 0.0, 0.0), vec3(0.0, edge, 0.0), vec3(half, half, height)];
             PeriodicCell::from_rows(rows).unwrap()
         });
@@ -336,8 +340,31 @@ mod tests {
         let near = |a: Vec3, b: Vec3| (a - b).norm() < 1e-12;
         let [_, _, c] = first.corresponding_to(&second).rows();
         assert!(near(c, vec3(-3.51529, -3.51529, 4.97137)));
-        assert!(near(second.corresponding_to(&first).rows()[2], vec3(3.51225, 3.51225, 4.96707)));
+        assert!(near(second.corresponding_to(&first).rows()[2], vec3(3.51224, 3.51224, 4.96707)));
         assert_eq!(first.corresponding_to(&first), first);
+    }
+
+    /// The first cell is a rhombic dodecahedron of a gro file, in which half of a is rounded up. Lengths and angles of
+    /// an octahedron are rounded as in a PDB file, and vectors to `f32`.
+    #[test]
+    fn rounding_does_not_change_the_form() {
+        let rows = [vec3(7.02449, 0.0, 0.0), vec3(0.0, 7.02449, 0.0), vec3(3.51225, 3.51225, 4.96707)];
+        assert_eq!(PeriodicCell::from_rows(rows).unwrap().rows(), rows);
+        let acute = 180.0 - OCTAHEDRON_ANGLE_DEGREES;
+        for edge in [4.2438, 1.0006] {
+            let exact = PeriodicCell::from_lengths_angles([edge; 3], [acute, OCTAHEDRON_ANGLE_DEGREES, acute]).unwrap();
+            let assert_form = |found: PeriodicCell| {
+                let moved = found.rows().into_iter().zip(exact.rows()).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
+                assert!(moved < 1e-3 * edge, "{found:?} {exact:?}");
+            };
+            for shift in [-0.005, 0.005] {
+                let angles = [acute - shift, OCTAHEDRON_ANGLE_DEGREES + shift, acute + shift];
+                let lengths = [edge, edge - 5e-5, edge + 5e-5];
+                assert_form(PeriodicCell::from_lengths_angles(lengths, angles).unwrap());
+            }
+            let rounded = exact.rows().map(|row| row.map(|v| f64::from(v as f32)));
+            assert_form(PeriodicCell::from_rows(rounded).unwrap());
+        }
     }
 
     #[test]

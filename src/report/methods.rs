@@ -61,7 +61,7 @@ pub fn methods(run: &RunFolder) -> Methods {
         let cited = methods.cite(&[of::WANG_2011]);
         methods.say(&format!("The interactions of the solute were scaled as in REST2 {cited}."));
     }
-    if run.energies.is_some() {
+    if run.energies.is_some() && run.plan.dynamics().next().is_some() {
         let cited = methods.cite(&[of::CHODERA_2016]);
         methods.say(&format!("Averages were computed from the detected end of equilibration onwards {cited}."));
     }

@@ -186,7 +186,7 @@ impl Structure {
             return Ok(());
         }
         let range = FrameRange { stride, ..FrameRange::default() };
-        let passed: Passed = pass(trajectory, system, range, &mut observers, &mut |_| ())?;
+        let passed: Passed = pass(trajectory, system, range, &mut observers, &mut |_, _| ())?;
         for (command, mut observer) in commands.into_iter().zip(observers) {
             let findings = observer.results(&passed)?;
             self.results.push(ObservableResult { command, summary: findings.summary, plots: findings.plots });

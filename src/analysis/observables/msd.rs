@@ -173,6 +173,10 @@ impl Observable for SquaredDisplacement {
         (size_of::<Vec3>() * self.particles.len()) as f64 * frames as f64
     }
 
+    fn needs_every_frame(&self) -> bool {
+        !self.is_unwrapped
+    }
+
     fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
         let center = |particle: &Vec<(u32, f64)>| {
             particle.iter().map(|&(atom, weight)| frame.positions[atom as usize] * weight).sum()
@@ -184,6 +188,10 @@ impl Observable for SquaredDisplacement {
         self.paths.extend(self.motion.add(cell.as_ref(), &centers));
         self.frames += 1;
         Ok(())
+    }
+
+    fn follow(&mut self, (cell, centers): Self::Sample) {
+        let _ = self.motion.add(cell.as_ref(), &centers);
     }
 
     fn finish(&mut self, passed: &Passed) -> Result<Findings> {

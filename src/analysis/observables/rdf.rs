@@ -61,7 +61,13 @@ impl Options for RdfOptions {
         let molecule =
             |atom: &u32| if self.between_molecules { molecules.of_atom(*atom as usize) as u32 } else { *atom };
         let owners = [&center, &others].map(|group| group.atoms.iter().map(molecule).collect::<Vec<u32>>());
-        Ok(Box::new(RadialDistribution::new([center, others], owners, self.bin, bins as usize)))
+        let rdf = RadialDistribution::new([center, others], owners, self.bin, bins as usize);
+        if rdf.pairs == 0.0 {
+            let words = if self.between_molecules { " of different molecules" } else { " of different atoms" };
+            let problem = Problem::new(format!("the selections have no pairs{words}"));
+            return Err(problem.help("choose the atoms by --select and --with").into());
+        }
+        Ok(Box::new(rdf))
     }
 }
 

@@ -24,7 +24,8 @@ pub(super) struct RmsdOptions {
     /// Weight atoms by mass (default: equal weights)
     #[arg(long)]
     mass_weighted: bool,
-    /// Compare positions without superposition; each molecule is in the periodic image nearest to the reference
+    /// Compare positions without superposition; each molecule is in the periodic image nearest to the reference, whose
+    /// molecules are put into the cell
     #[arg(long)]
     no_superposition: bool,
     /// Also compute the deviation of each residue, after the superposition of all selected atoms
@@ -35,7 +36,10 @@ pub(super) struct RmsdOptions {
 impl Options for RmsdOptions {
     fn observable(&self, input: &mut Input<'_>) -> Result<Box<dyn FrameObserver>> {
         let group = input.system.group(&self.select)?;
-        let positions = self.reference.positions(input.trajectory, input.system, &group)?;
+        let positions = match self.no_superposition {
+            true => self.reference.positions_in_cell(input.trajectory, input.system, &group)?,
+            false => self.reference.positions(input.trajectory, input.system, &group)?,
+        };
         let mut rmsd = RmsdToReference::new(input.system, group, positions, self.mass_weighted)?;
         rmsd.name = self.reference.to_string();
         if self.no_superposition {

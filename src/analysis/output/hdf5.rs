@@ -19,7 +19,7 @@ use crate::analysis::findings::{Array, Findings, TIME, Values};
 use crate::analysis::pass::Passed;
 use crate::error::{Error, Result};
 
-/// Writes results, with the datasets `/step` and `/time` (ps). After an error the incomplete file is removed.
+/// Writes results, with the datasets `/step` and `/time` (ps).
 pub(super) fn write(path: &Path, origin: &Origin, passed: &Passed, findings: &Findings) -> Result<()> {
     let all = || {
         let file = File::create(path)?;
@@ -48,10 +48,7 @@ pub(super) fn write(path: &Path, origin: &Origin, passed: &Passed, findings: &Fi
         named.finish()?;
         file.close()
     };
-    all().map_err(|error| {
-        let _ = std::fs::remove_file(path);
-        Error::io(path, error)
-    })
+    all().map_err(|error| Error::io(path, error))
 }
 
 /// Whether an array holds the coordinates of a dimension.

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use super::findings::Findings;
 use super::pass::Passed;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Provenance of results.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,22 +55,24 @@ pub fn files(stem: &Path) -> Vec<PathBuf> {
 }
 
 /// Writes the results of an observable to files with the stem `stem`, such as `out/rdf` for `out/rdf.h5`: all arrays as
-/// HDF5, arrays of one and two dimensions as CSV, and pictures if there are any. Returns the paths of the files. After
-/// an error all files that were written are deleted.
+/// HDF5, arrays of one and two dimensions as CSV, and pictures if there are any. Returns the paths of the files. The
+/// files are written into a temporary folder, and replace earlier files when all are complete. After an error the
+/// earlier files are unchanged.
 pub fn write(stem: &Path, origin: &Origin, passed: &Passed, findings: &Findings) -> Result<Vec<PathBuf>> {
-    let mut written = vec![with_ending(stem, ".h5")];
-    let all = hdf5::write(&written[0], origin, passed, findings)
-        .and_then(|()| csv::write(stem, passed, findings, &mut written))
-        .and_then(|()| plot::write(stem, &findings.plots, &mut written));
-    match all {
-        Ok(()) => Ok(written),
-        Err(error) => {
-            for path in &written {
-                let _ = std::fs::remove_file(path);
-            }
-            Err(error)
-        }
-    }
+    let folder = stem.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let temporary = tempfile::Builder::new().prefix(".md-").tempdir_in(folder);
+    let temporary = temporary.map_err(|error| Error::io(&with_ending(stem, ".h5"), error))?;
+    let beside = temporary.path().join(stem.file_name().unwrap_or_default());
+    let mut written = vec![with_ending(&beside, ".h5")];
+    hdf5::write(&written[0], origin, passed, findings)?;
+    csv::write(&beside, passed, findings, &mut written)?;
+    plot::write(&beside, &findings.plots, &mut written)?;
+    let place = |path: PathBuf| {
+        let target = stem.with_file_name(path.file_name().unwrap_or_default());
+        std::fs::rename(&path, &target).map_err(|error| Error::io(&target, error))?;
+        Ok(target)
+    };
+    written.into_iter().map(place).collect()
 }
 
 /// Returns the name of a result file: the stem with an ending.

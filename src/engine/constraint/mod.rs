@@ -10,6 +10,7 @@
 //! The solution of a block does not depend on other blocks, so that results are the same bit for bit for any
 //! distribution of the blocks over threads.
 
+mod approach;
 mod block;
 mod coupled;
 mod hydrogen_mass;
@@ -24,6 +25,7 @@ mod sparse;
 #[cfg(test)]
 mod tests;
 
+pub use approach::approach;
 pub use hydrogen_mass::repartition_hydrogen_mass;
 pub use lanes::{LANES, Lanes};
 pub use plan::{ConstraintPlan, Groups};
@@ -75,16 +77,21 @@ impl From<ConstraintFailure> for Error {
     }
 }
 
-/// Largest relative deviation of a constrained distance at `positions` (nm) from the length of the constraint.
-pub fn largest_deviation(constraints: &Constraints, positions: &[Vec3]) -> f64 {
+/// Returns the two atoms and the length (nm) of each constraint, including the three constraints of each rigid water.
+fn lengths(constraints: &Constraints) -> impl Iterator<Item = ([u32; 2], f64)> {
     let waters = constraints.settles.iter().flat_map(|water| {
         let [o, h1, h2] = water.atoms;
         [([o, h1], water.oh), ([o, h2], water.oh), ([h1, h2], water.hh)]
     });
+    waters.chain(constraints.bonds.iter().map(|bond| (bond.atoms, bond.length)))
+}
+
+/// Largest relative deviation of a constrained distance at `positions` (nm) from the length of the constraint.
+pub fn largest_deviation(constraints: &Constraints, positions: &[Vec3]) -> f64 {
     let deviation = |([i, j], length): ([u32; 2], f64)| {
         ((positions[i as usize] - positions[j as usize]).norm() / length - 1.0).abs()
     };
-    waters.chain(constraints.bonds.iter().map(|bond| (bond.atoms, bond.length))).map(deviation).fold(0.0, f64::max)
+    lengths(constraints).map(deviation).fold(0.0, f64::max)
 }
 
 /// A constraint that could not be satisfied, because the atoms moved too far in one step.

@@ -47,7 +47,8 @@ struct Part {
 
 /// Times of the frames of a file, from which the overlap with the next file of the chain is found.
 struct Ends {
-    format: &'static str,
+    /// largest rounding error of the times, ps
+    rounding: f64,
     /// times of the first and the last frame, ps
     times: [f64; 2],
     /// time (ps) at which the chain begins: the time of the first frame of the first file that has several frames
@@ -97,7 +98,8 @@ impl Chain {
                 let times = [part.time(0)?, part.time(frames - 1)?];
                 let [is_series, is_timed] = [frames > 1, part.source.has_times() && times[0] != times[1]];
                 let origin = before.as_ref().map_or(times[0], |before| before.origin);
-                let ends = Ends { format: format.name, times, origin, is_timed };
+                let rounding = time_rounding(times, frames);
+                let ends = Ends { rounding, times, origin, is_timed };
                 if let Some(before) = before.as_ref().filter(|_| is_series) {
                     chain.join(&mut part, before, &ends)?;
                 }
@@ -120,13 +122,14 @@ impl Chain {
     /// last file of the chain that has several frames. `ends` are the times of the next file, and `before` are the
     /// times of the previous file.
     fn join(&mut self, next: &mut Part, before: &Ends, ends: &Ends) -> Result<()> {
-        let is_same = |a: f64, b: f64| a == b || (before.format != ends.format && a as f32 == b as f32);
+        let tolerance = before.rounding.min(ends.rounding);
+        let is_same = |a: f64, b: f64| (a - b).abs() <= tolerance;
         let ([first, last], [begin, _]) = (before.times, ends.times);
         if is_same(last, begin) {
             next.used.start = usize::from(first != last);
             return Ok(());
         }
-        if !(before.is_timed && ends.is_timed) || begin > last {
+        if !(before.is_timed && ends.is_timed) || begin > last + tolerance {
             return Ok(());
         }
         let place = self.parts.iter().rposition(|part| part.source.frames() > 1);
@@ -145,7 +148,7 @@ impl Chain {
                 "give the trajectories in the order of time, or use --separate-runs for trajectories of different runs";
             return Err(Problem::new(message).in_file(&next.path).help(help).into());
         }
-        let kept = previous.frames_before(begin)?;
+        let kept = previous.frames_before(begin - tolerance)?;
         let dropped = previous.used.end - kept;
         self.notes.push(format!(
             "{path} begins at {begin} ps, before the end of {name}: the frames of the earlier file from this time on are \
@@ -227,6 +230,13 @@ impl Part {
             frame.cell = None;
         }
     }
+}
+
+/// Returns the largest rounding error (ps) of the times of `frames` frames, given the times of the first and the last
+/// frame: that of a time and an interval in single precision, but at most a quarter of the interval between frames.
+fn time_rounding([first, last]: [f64; 2], frames: usize) -> f64 {
+    let interval = (last - first).abs() / (frames.max(2) - 1) as f64;
+    (2.0 * f64::from(f32::EPSILON) * first.abs().max(last.abs())).min(0.25 * interval)
 }
 
 /// Returns the warning that the cell of a crystal is left out.

@@ -33,11 +33,18 @@ fn drift(run: &RunFolder, production: &Production<'_>) -> Option<Verdict> {
         return None;
     }
     let [value, error] = [slope.value, slope.error].map(|rate| rate * scale);
-    let is_good = value.abs() <= DRIFT || value.abs() <= ERRORS * error;
+    let name = "Drift of the conserved energy";
+    let found = format!("{} kT per ns and degree of freedom", with_error(value, error));
+    let is_significant = value.abs() > ERRORS * error;
+    // a short stage cannot show that the drift is small
+    if !is_significant && ERRORS * error > DRIFT {
+        let found = format!("{found}: the stage is too short to find a drift of {DRIFT}");
+        return Some(Verdict::information(name, found, ""));
+    }
     Some(Verdict::of(
-        "Drift of the conserved energy",
-        is_good,
-        format!("{} kT per ns and degree of freedom", with_error(value, error)),
+        name,
+        value.abs() <= DRIFT || !is_significant,
+        found,
         format!("at most {DRIFT} kT per ns and degree of freedom, or at most {ERRORS} standard errors"),
         "Shorten the time step, constrain bonds to hydrogen, or tighten forces.list.tolerance and \
          forces.constraint_tolerance.",

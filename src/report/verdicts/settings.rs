@@ -3,7 +3,7 @@
 use super::Verdict;
 use crate::prepare::ElectrostaticsSpec;
 use crate::report::folder::{Condition, RunFolder};
-use crate::run::{AMBER_CUTOFF, FEW_STEPS};
+use crate::run::{AMBER_CUTOFF, FEW_STEPS, StageKind};
 
 /// Maximum absolute net charge (e) of a periodic system.
 const CHARGE: f64 = 0.01;
@@ -13,7 +13,10 @@ const CHARGE: f64 = 0.01;
 const DEVIATION: f64 = 10.0;
 
 pub(super) fn verdicts(run: &RunFolder) -> Vec<Verdict> {
-    [ending(run), cutoff(run), timestep(run), charge(run), constraints(run)].into_iter().flatten().collect()
+    [ending(run), minimisation(run), cutoff(run), timestep(run), charge(run), constraints(run)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 fn ending(run: &RunFolder) -> Option<Verdict> {
@@ -40,6 +43,23 @@ fn ending(run: &RunFolder) -> Option<Verdict> {
             "The run was killed or the computer stopped. The same command continues from the last checkpoint.",
         ),
     }
+}
+
+/// Judges the last minimisation, if the run has no dynamics; a minimisation before dynamics need not converge.
+fn minimisation(run: &RunFolder) -> Option<Verdict> {
+    let place = run.plan.stages.iter().rposition(|stage| matches!(stage.kind, StageKind::Minimize(_)))?;
+    let StageKind::Minimize(settings) = &run.plan.stages[place].kind else { return None };
+    let averages = &run.summary.as_ref()?.stages.get(place)?.averages;
+    let value = |name: &str| averages.iter().find(|average| average.name == name).map(|average| average.mean);
+    let (energy, force) = (value("minimised energy")?, value("largest force")?);
+    let found = format!("energy {energy:.6e} kJ/mol, largest force {force:.3e} kJ/mol/nm");
+    let is_good = force <= settings.force_tolerance;
+    if !is_good && place + 1 < run.plan.stages.len() {
+        return Some(Verdict::information("Minimisation", format!("{found}, not converged"), ""));
+    }
+    let threshold = format!("largest force at most {} kJ/mol/nm", settings.force_tolerance);
+    let advice = "Raise the number of steps, and look at the atom with the largest force, which run.log names.";
+    Some(Verdict::of("Minimisation", is_good, found, threshold, advice))
 }
 
 fn cutoff(run: &RunFolder) -> Option<Verdict> {

@@ -2,12 +2,12 @@
 //! have moved too far.
 
 use crate::backend::{Backend, Workload};
-use crate::constraint::ConstraintPlan;
+use crate::constraint::{ConstraintPlan, approach};
 use crate::context::{Context, ListOrigins};
-use crate::error::{Error, Result};
+use crate::error::{Error, Problem, Result};
 use crate::restraint::RestraintProgress;
 use crate::run::minimize::Surface;
-use crate::system::{State, System};
+use crate::system::{Constraints, State, System};
 use crate::team::Team;
 use crate::vec3::Vec3;
 use crate::virtual_sites::SitePlan;
@@ -17,6 +17,9 @@ use std::sync::Arc;
 /// mass, so that projections on the constraints do not depend on the masses.
 pub(in crate::run) struct ForceSurface<B: Backend + ?Sized = dyn Backend> {
     constraints: ConstraintPlan,
+    /// constraints and inverse masses (1/amu), for start positions that violate the constraints; the inverse mass of a
+    /// frozen atom is zero
+    start: (Constraints, Vec<f64>),
     sites: SitePlan,
     team: Arc<Team>,
     /// state that is passed to the context for each evaluation; its velocities are zero
@@ -45,8 +48,11 @@ impl<B: Backend + ?Sized> ForceSurface<B> {
             context.restore_lists(&origins, 0)?;
         }
         let (sites, team) = (SitePlan::new(&system.topology), Team::single());
+        let mobility = |mass: f64| if mass > 0.0 { 1.0 / mass } else { 0.0 };
+        let mobilities = system.topology.atoms.iter().map(|atom| mobility(atom.mass)).collect();
+        let start = (system.constraints.clone(), mobilities);
         let massless = (0..atoms).filter(|&atom| system.topology.atoms[atom].mass == 0.0).collect();
-        Ok(ForceSurface { constraints, sites, team, state: still, massless, context })
+        Ok(ForceSurface { constraints, start, sites, team, state: still, massless, context })
     }
 
     /// Describes the device, threads and instruction set of the context, for the log.
@@ -90,6 +96,21 @@ impl<B: Backend + ?Sized> Surface for ForceSurface<B> {
 
     fn satisfy(&mut self, reference: &[Vec3], positions: &mut [Vec3]) -> bool {
         self.constraints.satisfy(reference, positions).is_ok()
+    }
+
+    fn enforce(&mut self, positions: &mut [Vec3]) -> Result<()> {
+        let mut reference = positions.to_vec();
+        if self.constraints.satisfy(&reference, positions).is_ok() {
+            return Ok(());
+        }
+        let (constraints, mobilities) = &self.start;
+        approach(constraints, mobilities, &mut reference);
+        positions.copy_from_slice(&reference);
+        self.constraints.satisfy(&reference, positions).map_err(|failure| {
+            let [i, j] = failure.atoms.map(|atom| atom + 1);
+            let message = format!("no positions near the start satisfy the constraint between atoms {i} and {j}");
+            Problem::new(message).help("check the coordinates of these atoms, or set constraints = \"none\"").into()
+        })
     }
 
     fn project(&mut self, positions: &[Vec3], vectors: &mut [Vec3]) {

@@ -66,6 +66,12 @@ pub trait Surface {
         true
     }
 
+    /// Moves `positions` to near positions that satisfy the constraints. Fails if there are none.
+    fn enforce(&mut self, positions: &mut [Vec3]) -> Result<()> {
+        let _ = positions;
+        Ok(())
+    }
+
     /// Removes from `vectors` (forces, displacements) the components that constraints at `positions` forbid.
     fn project(&mut self, positions: &[Vec3], vectors: &mut [Vec3]) {
         let _ = (positions, vectors);
@@ -141,12 +147,7 @@ struct Trial {
 impl Minimizer {
     /// Creates a minimiser: satisfies the constraints at the start positions and evaluates their energy and forces.
     pub fn new(settings: MinimizeSettings, mut positions: Vec<Vec3>, surface: &mut impl Surface) -> Result<Self> {
-        let reference = positions.clone();
-        // if the constraints cannot be satisfied at the start, the start positions are used unchanged, because the
-        // first steps may lead to positions that satisfy the constraints
-        if !surface.satisfy(&reference, &mut positions) {
-            positions = reference;
-        }
+        surface.enforce(&mut positions)?;
         let mut forces = vec![Vec3::ZERO; positions.len()];
         let energy = energy_or_infinity(surface.evaluate(&mut positions, &mut forces)?);
         tame(&mut forces, 0);

@@ -143,6 +143,11 @@ impl Surface for Pendulum {
         self.0.satisfy(reference, positions).is_ok()
     }
 
+    fn enforce(&mut self, positions: &mut [Vec3]) -> Result<()> {
+        let reference = positions.to_vec();
+        self.0.satisfy(&reference, positions).map_err(Into::into)
+    }
+
     fn project(&mut self, positions: &[Vec3], vectors: &mut [Vec3]) {
         self.0.project(positions, vectors).unwrap();
     }
