@@ -47,13 +47,6 @@ enum Meeting { NONE, SHUFFLE, BALLOT, WARP_BARRIER, BLOCK_BARRIER };
 // returns.
 using Place = void* [5];
 
-struct Fiber {
-    Place context;
-    ucontext_t start;
-    std::vector<char> stack;
-    bool started, done;
-};
-
 // A barrier at which the threads of a warp or of a whole block exchange values. The values of one exchange stay valid
 // during the next exchange.
 struct Group {
@@ -62,7 +55,19 @@ struct Group {
     unsigned long long values[2][LANES];
 };
 
+struct Fiber {
+    Place context;
+    ucontext_t start;
+    std::vector<char> stack;
+    bool started, done;
+    // group and generation for whose end the fiber waits; null if it does not wait
+    const Group* group;
+    unsigned generation;
+};
+
 std::vector<Fiber> fibers;
+// indices of the threads in the order in which they run
+std::vector<unsigned> turns;
 std::vector<Group> warps;
 Group whole_block;
 unsigned current, block_number, blocks, threads;
@@ -99,7 +104,11 @@ inline const unsigned long long* meet(Group& group, Meeting at, unsigned long lo
         group.arrived = 0;
         ++group.generation;
     }
+    Fiber& fiber = fibers[current];
+    fiber.group = &group;
+    fiber.generation = generation;
     while (group.generation == generation) wait();
+    fiber.group = nullptr;
     return group.values[generation % 2];
 }
 
@@ -183,16 +192,19 @@ inline void start_fiber(Fiber& fiber) {
 }
 
 // Runs every thread of a block to its end, or to a fault.
-inline void run_block(unsigned order) {
+inline void run_block() {
     static unsigned place, running;
     reset_block();
     do {
         progress = false;
         running = 0;
         for (place = 0; place < threads; ++place) {
-            current = in_order(place, threads, order);
-            if (fibers[current].done) continue;
+            current = turns[place];
+            const Fiber& fiber = fibers[current];
+            if (fiber.done) continue;
             ++running;
+            // resuming a fiber that cannot go on would cost two jumps
+            if (fiber.group && fiber.group->generation == fiber.generation) continue;
             if (!__builtin_setjmp(scheduler)) {
                 if (fibers[current].started) go_to(fibers[current].context);
                 start_fiber(fibers[current]);
@@ -220,9 +232,11 @@ inline const char* run(void (*kernel)(const void*, double), const void* a, doubl
     if (!dl_iterate_phdr(find_shared, nullptr) || !shared_memory.start) return "the shared-memory segment was not found";
     if (fibers.size() < size) fibers.resize(size);
     warps.resize(size / LANES);
+    turns.resize(size);
+    for (unsigned k = 0; k < size; ++k) turns[k] = in_order(k, size, order);
     for (unsigned k = 0; k < grid && !fault; ++k) {
         block_number = in_order(k, grid, order);
-        run_block(order);
+        run_block();
     }
     // after a fault, threads are in the middle of the kernel
     if (fault) fibers.clear();

@@ -10,7 +10,6 @@ use crate::cell::displacement;
 use crate::pair::{ListSchedule, shift_image};
 use crate::testing::{EVERYTHING, Sample};
 use crate::vec3::{Vec3, vec3};
-use std::collections::HashMap;
 
 fn array<T: Element>(cuda: &Cuda<Emulated>, pointer: Pointer<T>, length: u32) -> Vec<T> {
     let mut elements = vec![T::zeroed(); length as usize];
@@ -18,8 +17,17 @@ fn array<T: Element>(cuda: &Cuda<Emulated>, pointer: Pointer<T>, length: u32) ->
     elements
 }
 
-/// Returns, for each listed pair i < j, the displacements r_i − r_j of all its list entries.
-fn listed(cuda: &Cuda<Emulated>, sample: &Sample, inner: bool) -> HashMap<[u32; 2], Vec<Vec3>> {
+/// Entry of a list: a pair of atoms i < j, and the displacement r_i − r_j of one image of the pair.
+type Listed = ([u32; 2], Vec3);
+
+/// Returns the displacements of all list entries of a pair, from entries that are sorted by pair.
+fn images_of(listed: &[Listed], wanted: [u32; 2]) -> impl Iterator<Item = Vec3> {
+    let first = listed.partition_point(|(pair, _)| *pair < wanted);
+    listed[first..].iter().take_while(move |(pair, _)| *pair == wanted).map(|(_, d)| *d)
+}
+
+/// Returns all list entries, sorted by pair.
+fn listed(cuda: &Cuda<Emulated>, sample: &Sample, inner: bool) -> Vec<Listed> {
     let a = &cuda.arguments;
     let counts = array(cuda, a.counts, 1)[0];
     // the inner list has separate groups for each half of a block, and the outer list has one group for each block
@@ -35,7 +43,7 @@ fn listed(cuda: &Cuda<Emulated>, sample: &Sample, inner: bool) -> HashMap<[u32; 
         let position = sample.state.positions[slots[slot as usize] as usize];
         cell.map_or(position, |cell| position - cell.shift([na, nb, nc]))
     };
-    let mut found: HashMap<[u32; 2], Vec<Vec3>> = HashMap::new();
+    let mut found = vec![];
     for list in 0..parts * counts.chunks {
         let (chunk, part) = (list / parts, list % parts);
         for index in 0..groups[list as usize] * WARP {
@@ -47,11 +55,12 @@ fn listed(cuda: &Cuda<Emulated>, sample: &Sample, inner: bool) -> HashMap<[u32; 
                 let (i, j) = (slots[slot_i as usize], slots[slot_j as usize]);
                 if i != NO_ATOM {
                     let d = wrapped(slot_i) - wrapped(slot_j) - moved;
-                    found.entry([i.min(j), i.max(j)]).or_default().push(if i < j { d } else { -d });
+                    found.push(([i.min(j), i.max(j)], if i < j { d } else { -d }));
                 }
             }
         }
     }
+    found.sort_unstable_by_key(|(pair, _)| *pair);
     found
 }
 
@@ -64,21 +73,21 @@ fn check(name: &str) {
     let schedule = sample.schedule();
     for (inner, radius) in [(false, schedule.outer), (true, schedule.inner)] {
         let found = listed(&cuda, &sample, inner);
-        for (pair, images) in &found {
-            let same = |a: &Vec3, b: &Vec3| (*a - *b).norm() < 1e-6;
-            let twice = images.iter().enumerate().any(|(k, d)| images[..k].iter().any(|other| same(d, other)));
-            assert!(!twice, "{name}: {pair:?} stands twice in one image");
+        for images in found.chunk_by(|(a, _), (b, _)| a == b) {
+            let same = |a: Vec3, b: Vec3| (a - b).norm() < 1e-6;
+            let twice =
+                images.iter().enumerate().any(|(k, (_, d))| images[..k].iter().any(|(_, other)| same(*d, *other)));
+            assert!(!twice, "{name}: {:?} stands twice in one image", images[0].0);
         }
         let exclusions = &sample.system.topology.exclusions;
         for j in 0..positions.len() as u32 {
             for i in 0..j {
                 let d = displacement(cell, positions[i as usize] - positions[j as usize]);
-                let times = found
-                    .get(&[i, j])
-                    .map_or(0, |images| images.iter().filter(|other| (**other - d).norm() < 1e-6).count());
                 if exclusions.contains(i, j) {
-                    assert!(!found.contains_key(&[i, j]), "{name}: {i} {j} are excluded, but listed");
+                    let times = images_of(&found, [i, j]).count();
+                    assert_eq!(times, 0, "{name}: {i} {j} are excluded, but listed");
                 } else if d.norm() < radius {
+                    let times = images_of(&found, [i, j]).filter(|other| (*other - d).norm() < 1e-6).count();
                     assert_eq!(times, 1, "{name}: {i} {j} at {} nm in the inner ({inner}) or outer list", d.norm());
                 }
             }
