@@ -1,7 +1,7 @@
 //! Settings of a stage of dynamics (integration, couplings, random seed), without the settings of the force
 //! computation.
 
-use crate::constraint::degrees_of_freedom;
+use crate::constraint::{RemovedMotion, degrees_of_freedom};
 use crate::ensemble::groups::TemperatureGroups;
 use crate::ensemble::thermostat::Thermostat;
 use crate::error::Problem;
@@ -18,6 +18,8 @@ pub struct Setup<'a> {
     pub dynamics: &'a Dynamics,
     /// seed of all random numbers of the run
     pub seed: u64,
+    /// motion of the whole system that is removed
+    pub removed_motion: RemovedMotion,
     /// number of degrees of freedom that remain after constraints and the removal of center-of-mass motion
     pub degrees_of_freedom: usize,
     /// temperature groups of the thermostat: sets of atoms that share a heat bath
@@ -38,6 +40,7 @@ impl<'a> Setup<'a> {
         Ok(Setup {
             dynamics,
             seed,
+            removed_motion: removed,
             degrees_of_freedom: degrees_of_freedom(&system.topology, &system.constraints, removed),
             temperature_groups: Arc::new(groups),
         })

@@ -257,7 +257,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
             self.context.backend_mut().change_velocities(&change)?;
         }
         if self.setup.dynamics.com_removal.is_some_and(|every| is_due(every, self.local_step)) {
-            self.context.backend_mut().remove_com_motion()?;
+            self.context.backend_mut().remove_com_motion(self.setup.removed_motion)?;
         }
         self.local_step += 1;
         Ok(observed)
