@@ -5,6 +5,7 @@ use crate::constraint::{RemovedMotion, degrees_of_freedom};
 use crate::ensemble::groups::TemperatureGroups;
 use crate::ensemble::thermostat::Thermostat;
 use crate::error::Problem;
+use crate::run::dynamics::frozen::FrozenGroups;
 use crate::run::plan::Dynamics;
 use crate::select::select;
 use crate::system::System;
@@ -24,11 +25,13 @@ pub struct Setup<'a> {
     pub degrees_of_freedom: usize,
     /// temperature groups of the thermostat: sets of atoms that share a heat bath
     pub temperature_groups: Arc<TemperatureGroups>,
+    /// frozen groups of atoms that constraints would connect
+    pub frozen: FrozenGroups,
 }
 
 impl<'a> Setup<'a> {
-    /// Creates the setup for a system, with or without a periodic cell. Returns an error if a selection of the
-    /// thermostat does not fit the system.
+    /// Creates the setup for a system without frozen groups, with or without a periodic cell. Returns an error if a
+    /// selection of the thermostat does not fit the system.
     pub fn new(system: &System, dynamics: &'a Dynamics, seed: u64, periodic: bool) -> Result<Self, Problem> {
         let removed = dynamics.removed_motion(periodic);
         let selections = dynamics.thermostat.iter().flat_map(Thermostat::selections);
@@ -43,6 +46,7 @@ impl<'a> Setup<'a> {
             removed_motion: removed,
             degrees_of_freedom: degrees_of_freedom(&system.topology, &system.constraints, removed),
             temperature_groups: Arc::new(groups),
+            frozen: FrozenGroups::default(),
         })
     }
 }
