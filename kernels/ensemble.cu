@@ -182,12 +182,15 @@ extern "C" __global__ void momentum(const Arguments a, const double) {
     add_vector(a, SUM_MOMENTUM, p);
 }
 
-// Removes the motion of the center of mass; `inverse_mass` (1/amu) is the inverse of the total mass of the system.
+// Removes the motion of the center of mass; `inverse_mass` (1/amu) is the inverse of the total mass of the system. The
+// removed kinetic energy is subtracted from the work of the thermostat.
 extern "C" __global__ void remove_momentum(const Arguments a, const double inverse_mass) {
+    if (halted(a)) return;
     const u32 atom = thread_number();
-    // virtual sites (mass zero) have no velocity of their own
-    if (atom >= a.atoms || a.masses[atom] == 0.0 || halted(a)) return;
     const Vec3<double> p = vector_of(a, SUM_MOMENTUM);
+    if (atom == 0) a.status->thermostat_work -= 0.5 * norm_squared(p) * inverse_mass;
+    // virtual sites (mass zero) have no velocity of their own
+    if (atom >= a.atoms || a.masses[atom] == 0.0) return;
     a.velocities[atom] = a.velocities[atom] - p * inverse_mass;
 }
 
@@ -218,18 +221,20 @@ __device__ inline void for_all_atoms(const Arguments& a, Work work) {
         work(a.masses[atom], a.positions[atom], a.velocities[atom]);
 }
 
-// Removes the motion of the center of mass and the rotation about the center of mass. One block of threads suffices,
-// because systems without a cell are small. Sums are in double precision, in a fixed order.
+// Removes the motion of the center of mass and the rotation about the center of mass, and subtracts the removed kinetic
+// energy from the work of the thermostat. One block of threads suffices, because systems without a cell are small. Sums
+// are in double precision, in a fixed order.
 extern "C" __global__ void __launch_bounds__(ALL_ATOMS_THREADS) stop_motion(const Arguments a, const double) {
     if (halted(a)) return;
-    double mass = 0.0;
+    double mass = 0.0, removed = 0.0;
     Vec3<double> center = vec3(0.0, 0.0, 0.0), drift = center, turning = center;
     for_all_atoms(a, [&](double m, Vec3<double> r, Vec3<double> v) {
         mass += m;
         center = center + r * m;
         drift = drift + v * m;
     });
-    const double inverse_mass = 1.0 / block_sum(mass);
+    mass = block_sum(mass);
+    const double inverse_mass = 1.0 / mass;
     center = block_sum(center) * inverse_mass;
     drift = block_sum(drift) * inverse_mass;
     // Σ m r⊗r
@@ -243,6 +248,12 @@ extern "C" __global__ void __launch_bounds__(ALL_ATOMS_THREADS) stop_motion(cons
     const Tensor inertia = {square.yy + square.zz, -square.xy, -square.xz,
                             square.xx + square.zz, -square.yz, square.xx + square.yy};
     const Vec3<double> omega = angular_velocity(inertia, block_sum(turning));
+    // the kinetic energies of rotation and translation add up, because the rotation is about the center of mass
+    for_all_atoms(a, [&](double m, Vec3<double> r, Vec3<double> v) {
+        removed += 0.5 * m * norm_squared(cross(omega, r - center));
+    });
+    removed = block_sum(removed) + 0.5 * mass * norm_squared(drift);
+    if (threadIdx.x == 0) a.status->thermostat_work -= removed;
     for (u32 atom = threadIdx.x; atom < a.atoms; atom += blockDim.x)
         if (a.masses[atom] > 0.0)
             a.velocities[atom] = a.velocities[atom] - drift - cross(omega, a.positions[atom] - center);

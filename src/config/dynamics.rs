@@ -38,7 +38,7 @@ pub(super) fn stages(
 }
 
 fn stage(table: &Table, output: Option<&OutputOptions>, problems: &mut Vec<Problem>) -> Option<Stage> {
-    let kind = match table.word("kind")? {
+    let mut kind = match table.word("kind")? {
         "minimize" => StageKind::Minimize(Minimize {
             steps: u64::try_from(table.integer("steps")?).ok()?,
             force_tolerance: table.number("force_tolerance")?,
@@ -54,11 +54,15 @@ fn stage(table: &Table, output: Option<&OutputOptions>, problems: &mut Vec<Probl
         table.tables("position_restraints").iter().map(|inner| position_restraint(inner, problems)).collect();
     let restraints: Vec<Option<Restraint>> =
         table.tables("restraints").iter().map(|inner| restraint(inner, &kind, problems)).collect();
+    let restraints = restraints.into_iter().collect::<Option<Vec<_>>>()?;
+    if let StageKind::Dynamics(dynamics) = &mut kind {
+        dynamics.fixed_axes = restraints.iter().any(Restraint::has_fixed_axes);
+    }
     Some(Stage {
         name: table.text("name")?.to_owned(),
         kind,
         position_restraints: position_restraints.into_iter().collect::<Option<_>>()?,
-        restraints: restraints.into_iter().collect::<Option<_>>()?,
+        restraints,
         frozen: frozen?,
         output: output?,
     })
@@ -141,6 +145,7 @@ fn dynamics(table: &Table, problems: &mut Vec<Problem>) -> Option<Dynamics> {
             Some(_) => None,
             None => Some(u32::try_from(table.integer("com_removal")?).ok()?),
         },
+        fixed_axes: false,
     })
 }
 

@@ -22,7 +22,7 @@ pub use draft::{Place, Remark};
 use crate::config::{Config, Line, write};
 use crate::error::{Error, Problem, Result};
 use crate::format::file;
-use crate::run::{Plan, Stage, StageKind, StageOutput};
+use crate::run::{Plan, Restraint, Stage, StageKind, StageOutput};
 use draft::{Draft, Finished};
 use settings::Settings;
 use whole::Whole;
@@ -180,6 +180,9 @@ fn stage(
     if let (StageKind::Dynamics(dynamics), true) = (&mut kind, draft.frozen.is_some()) {
         // the removal of center-of-mass motion would move frozen atoms
         dynamics.com_removal = None;
+    }
+    if let StageKind::Dynamics(dynamics) = &mut kind {
+        dynamics.fixed_axes = draft.restraints.iter().any(Restraint::has_fixed_axes);
     }
     draft.plan.stages = vec![Stage {
         name: stage_name(path, &kind),

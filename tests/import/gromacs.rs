@@ -200,6 +200,19 @@ fn thermostats_are_translated() {
     assert_eq!(thermostat("tcoupl = no"), None);
 }
 
+/// Tests that the motion of the center of mass is not removed if the thermostat acts on this motion.
+#[test]
+fn thermostats_of_each_atom_keep_the_motion_of_the_center_of_mass() {
+    let removal = |lines: &str| {
+        let imported = text("x.mdp", &format!("tc-grps = System\nref-t = 300\ntau-t = 2\nnstcomm = 50\n{lines}"));
+        (imported.dynamics().com_removal, imported.text.contains("the thermostat also acts on this motion"))
+    };
+    for lines in ["integrator = sd", "integrator = bd", "tcoupl = andersen"] {
+        assert_eq!(removal(lines), (None, true), "{lines}");
+    }
+    assert_eq!(removal("tcoupl = v-rescale"), (Some(50), false));
+}
+
 #[test]
 fn groups_and_annealing_are_translated() {
     let of = |text: &str| self::text("x.mdp", text);

@@ -103,7 +103,7 @@ pub(super) static STAGE: &[Key] = &[
             },
         ))
         .only(DYNAMICS)
-        .doc("Steps between removals of center-of-mass motion and, without a cell, of rotation. With \"none\", the temperature includes the degrees of freedom of this motion, which is right if the thermostat also acts on this motion, by friction and noise or by collisions."),
+        .doc("Steps between removals of center-of-mass motion and, without a cell, of rotation. Rotation is not removed if a restraint has `along` with fewer than three components. With \"none\", the temperature includes the degrees of freedom of this motion, which is right if the thermostat also acts on this motion, by friction and noise or by collisions."),
 ];
 
 const DYNAMICS: Condition = ("kind", &["dynamics"]);
@@ -196,7 +196,7 @@ static BAROSTAT: &[Key] = &[
         .default(Rule("10; 100 with kind = \"monte-carlo\"", |table| {
             Some(if table.word("kind")? == "monte-carlo" { "100" } else { "10" }.to_owned())
         }))
-        .doc("Steps between couplings, or between Monte Carlo volume moves, each of which costs a force evaluation."),
+        .doc("Steps between couplings, or between Monte Carlo volume moves, each of which costs a force evaluation. The barostat acts at the end of each step of the stage whose number is a multiple of this value."),
 ];
 
-const EVERY: Key = key("every", Integer(1, 100_000), "10").default(Is("10")).doc("Steps between couplings.");
+const EVERY: Key = key("every", Integer(1, 100_000), "10").default(Is("10")).doc("Steps between couplings. The thermostat acts at the end of each step of the stage whose number is a multiple of this value.");

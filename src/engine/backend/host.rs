@@ -10,7 +10,7 @@ use super::{
     Workload, volume_move,
 };
 use crate::cell::PeriodicCell;
-use crate::constraint::{ConstraintPlan, Drift, Motion, SharedVectors};
+use crate::constraint::{ConstraintPlan, Drift, Motion, RemovedMotion, SharedVectors};
 use crate::ensemble::barostat::BoxScaling;
 use crate::ensemble::groups::{PerGroup, TemperatureGroups};
 use crate::ensemble::motion::{momentum, remove_translation_and_rotation, remove_velocity};
@@ -455,14 +455,20 @@ impl<F: ForceField> Backend for Host<F> {
         Ok(self.coupling.clone())
     }
 
-    fn remove_com_motion(&mut self) -> Result<()> {
-        if self.cell.is_some() {
-            let mut momentum = momentum(&self.atoms.masses, &self.velocities);
-            self.field.sum(&mut momentum);
-            remove_velocity(momentum, &self.atoms.masses, &mut self.velocities);
-        } else {
-            remove_translation_and_rotation(&self.atoms.masses, &self.positions, &mut self.velocities);
-        }
+    fn remove_com_motion(&mut self, motion: RemovedMotion) -> Result<()> {
+        let removed = match motion {
+            RemovedMotion::Nothing => 0.0,
+            RemovedMotion::Translation => {
+                let mut momentum = momentum(&self.atoms.masses, &self.velocities);
+                self.field.sum(&mut momentum);
+                remove_velocity(momentum, &self.atoms.masses, &mut self.velocities)
+            }
+            RemovedMotion::TranslationAndRotation => {
+                remove_translation_and_rotation(&self.atoms.masses, &self.positions, &mut self.velocities)
+            }
+        };
+        self.coupling.thermostat_work -= removed;
+        self.kinetic_after -= removed;
         Ok(())
     }
 

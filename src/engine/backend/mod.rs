@@ -36,6 +36,7 @@ pub use reference::{ListsMade, Reference, Sampled, check_system, sample};
 pub use work::{PairCounts, StepCounts, Work, useful_pairs};
 
 use crate::cell::PeriodicCell;
+use crate::constraint::RemovedMotion;
 use crate::ensemble::barostat::{BarostatKind, BoxScaling};
 use crate::ensemble::groups::{PerGroup, TemperatureGroups};
 use crate::ensemble::multiple_time_steps::LongRange;
@@ -245,8 +246,9 @@ pub trait Backend: Send {
     fn change_velocities(&mut self, change: &VelocityChange) -> Result<()>;
     /// Returns the accumulated work and the state of the couplings.
     fn coupling(&self) -> Result<Coupling>;
-    /// Removes the motion of the center of mass. Without a cell, also removes the rotation.
-    fn remove_com_motion(&mut self) -> Result<()>;
+    /// Removes a motion of the whole system, and subtracts the removed kinetic energy from the work of the thermostat
+    /// ([`crate::ensemble::motion`]). The rotation can only be removed without a cell.
+    fn remove_com_motion(&mut self, motion: RemovedMotion) -> Result<()>;
     /// Returns the seconds spent so far in each phase. The device finishes pending work first.
     fn phases(&self) -> Result<Phases>;
     /// Returns the sizes of the present pair lists.

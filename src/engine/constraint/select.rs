@@ -227,7 +227,7 @@ fn measure_waters(topology: &Topology, waters: &mut [Option<WaterShape>]) -> Res
 }
 
 /// Motion of the whole system that is removed from the velocities.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum RemovedMotion {
     /// no motion is removed
     Nothing,

@@ -181,9 +181,10 @@ impl PressureCoupling {
 }
 
 impl Barostat {
-    /// Whether the barostat scales the cell after step `step` of a stage.
+    /// Whether the barostat scales the cell at the end of step `step` of a stage, where steps are numbered from 0: the
+    /// barostat acts when the number of steps done becomes a multiple of `every`.
     pub fn acts_at(&self, step: u64) -> bool {
-        self.kind != BarostatKind::MonteCarlo && step > 0 && is_due(self.every, step)
+        self.kind != BarostatKind::MonteCarlo && is_due(self.every, step + 1)
     }
 
     /// Whether the barostat makes a Monte Carlo volume move at the beginning of step `step` of a stage. The volume move

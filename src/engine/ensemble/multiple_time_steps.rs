@@ -30,12 +30,12 @@
 //!   responds to S alone is m Δa, where Δa is the change that the constraints at x(t) make to the acceleration S/m.
 //!   With this constraint virial the atomic pressure of rigid groups is exactly the pressure of the group centers.
 //!
-//! Barostats and thermostats that multiply velocities act only at impulses. The second half of the work of a barostat
-//! needs the virial one step after the impulse, so that the mesh forces S are computed at that step, too. Monte Carlo
-//! volume moves need the mesh energy and the mesh forces S before and after the volume move. The work of a velocity
-//! factor λ contains the forces F + w S that act in a step, with the fast forces F and the mesh forces S of weight w.
-//! The work of a velocity factor λ has an additional term ½ (λ−1) (n−2) dt Σ v·S with the mesh forces S, which is
-//! neglected. The neglected term is zero for impulses every n = 2 steps, and the average of the term is zero for any n.
+//! Barostats and thermostats that multiply velocities act only at the end of the last step of a cycle, before the next
+//! impulse. A barostat needs the virial at that step, so that the mesh forces S are computed at that step, too. The
+//! second half of the work of a barostat needs the virial at the next step, which has an impulse. Monte Carlo volume
+//! moves need the mesh energy and the mesh forces S before and after the volume move. A velocity factor λ that
+//! multiplies v(t−½) before an impulse at t changes v(t+½) from v(t−½) + (dt/m) (F + n S) to λ v(t−½) + (dt/m) (F + n
+//! S). The work of the factor λ, which contains the forces F + w S of the next step, is therefore exact with w = n.
 //!
 //! Friction, noise and collisions refresh velocities in the middle of any drift ([`super::refreshment`]). Consider the
 //! cycle of n steps between the impulse of the mesh forces S₀ at t and the impulse of the mesh forces Sₙ at t + n dt.

@@ -147,9 +147,10 @@ impl Thermostat {
         Thermostat { kind, temperature: temperature.into(), coupling_time, every, groups: vec![] }
     }
 
-    /// Whether the thermostat changes velocities after step `step` of the stage.
+    /// Whether the thermostat changes velocities at the end of step `step` of the stage, where steps are numbered from
+    /// 0: the thermostat acts when the number of steps done becomes a multiple of `every`.
     pub fn acts_at(&self, step: u64) -> bool {
-        step > 0 && is_due(self.every, step)
+        is_due(self.every, step + 1)
     }
 
     /// Atom selections of all temperature groups except group 0, which contains all atoms that are in no other group.
@@ -211,5 +212,32 @@ impl Thermostat {
                 VelocityChange::Refresh(Refreshment { renewals, key })
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ensemble::barostat::{Barostat, BarostatKind, PressureCoupling};
+
+    /// Tests that thermostats, barostats and volume moves act at the end of the 10th, 20th, … step of a stage.
+    #[test]
+    fn a_stage_of_n_steps_has_n_over_every_couplings() {
+        let thermostat = Thermostat::new(ThermostatKind::VRescale, 300.0, 1.0, 10);
+        let barostat = |kind| Barostat {
+            kind,
+            coupling: PressureCoupling::Isotropic,
+            pressure: [0.06; 3].map(Schedule::from),
+            surface_tension: 0.0,
+            coupling_time: 5.0,
+            compressibility: [7.5e-4; 3],
+            every: 10,
+        };
+        let steps = |acts: &dyn Fn(u64) -> bool| (0..30).filter(|&step| acts(step)).collect::<Vec<_>>();
+        let expected = [9, 19, 29];
+        assert_eq!(steps(&|step| thermostat.acts_at(step)), expected);
+        assert_eq!(steps(&|step| barostat(BarostatKind::CRescale).acts_at(step)), expected);
+        assert_eq!(steps(&|step| barostat(BarostatKind::MonteCarlo).tries_at(step)), expected);
+        assert_eq!(steps(&|step| barostat(BarostatKind::MonteCarlo).acts_at(step)), Vec::<u64>::new());
     }
 }

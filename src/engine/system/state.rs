@@ -6,7 +6,8 @@ use crate::vec3::Vec3;
 /// Variables of thermostat and barostat, and the work of thermostat and barostat on the system.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Coupling {
-    /// energy that the thermostat has added to the system since the start of the run, kJ/mol
+    /// energy that the thermostat has added to the system since the start of the run, minus the kinetic energy that the
+    /// removal of the motion of the whole system has taken out, kJ/mol
     pub thermostat_work: f64,
     /// energy that the barostat has added to the system since the start of the run, kJ/mol
     pub barostat_work: f64,

@@ -15,12 +15,12 @@ pub(super) fn translate(draft: &mut Draft<'_>, groups: &Groups) -> Dynamics {
     let timestep = draft.quantity("stage.timestep", "dt");
     let mut stage = Dynamics { steps: steps(draft), timestep, ..Dynamics::default() };
     stage.velocities = velocities(draft);
-    stage.com_removal = com_removal(draft);
     // if the time step is invalid, a problem has been recorded, and intervals cannot be computed
     if timestep > 0.0 {
         temperature::translate(draft, &mut stage, groups);
         pressure(draft, &mut stage);
     }
+    stage.com_removal = com_removal(draft, &stage);
     seed(draft, &stage);
     stage
 }
@@ -58,12 +58,17 @@ fn seed(draft: &mut Draft<'_>, stage: &Dynamics) {
     }
 }
 
-fn com_removal(draft: &mut Draft<'_>) -> Option<u32> {
+fn com_removal(draft: &mut Draft<'_>, stage: &Dynamics) -> Option<u32> {
     let key = "stage.com_removal";
     let every = draft.whole("nstcomm").unsigned_abs();
     let mode = draft.word("comm-mode");
     draft.carried(key, &["comm-mode", "nstcomm"]);
     if mode == "none" || every == 0 {
+        return None;
+    }
+    if stage.thermostat.as_ref().is_some_and(|thermostat| thermostat.kind.facts().refreshes) {
+        let text = "the motion of the center of mass is not removed, because the thermostat also acts on this motion";
+        draft.carried_as(key, &["comm-mode", "nstcomm"], text);
         return None;
     }
     match mode.as_str() {

@@ -78,6 +78,8 @@ pub fn warnings(plan: &Plan, system: &System, state: &State, left_out: LeftOut) 
     found.extend(couplings::wandering(plan, system, state));
     found.extend(couplings::small_groups(plan, system, state));
     found.extend(couplings::unmixed(plan, state));
+    found.extend(couplings::idle(plan));
+    found.extend(couplings::driven_motion(plan, state));
     found.extend(couplings::unreached(plan));
     found.extend(couplings::unscaled_references(plan));
     found.extend(couplings::wide_restrained_groups(plan, system, state));

@@ -22,6 +22,8 @@ mod domains;
 #[cfg(test)]
 mod exchange;
 #[cfg(test)]
+mod frozen_groups;
+#[cfg(test)]
 mod groups;
 #[cfg(test)]
 mod ideal_gas;
@@ -257,7 +259,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
             self.context.backend_mut().change_velocities(&change)?;
         }
         if self.setup.dynamics.com_removal.is_some_and(|every| is_due(every, self.local_step)) {
-            self.context.backend_mut().remove_com_motion()?;
+            self.context.backend_mut().remove_com_motion(self.setup.removed_motion)?;
         }
         self.local_step += 1;
         Ok(observed)
@@ -332,7 +334,8 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         let Kinetic { before, after, along, constraint_virial, of_groups } = kinetic;
         let backend = self.backend();
         let (energies, virial) = (backend.evaluation().energies, backend.evaluation().virial);
-        let (kinetic, virial, cell) = (0.5 * (before + after), virial + constraint_virial, backend.cell()?);
+        let within = self.setup.frozen.internal_virial(&backend.evaluation().forces).scaled(-1.0);
+        let (kinetic, virial, cell) = (0.5 * (before + after), virial + constraint_virial + within, backend.cell()?);
         let (work, free) = (backend.coupling()?, self.setup.degrees_of_freedom);
         let freedom = self.setup.temperature_groups.degrees_of_freedom();
         let restraint_work = work.restraint_work + backend.restraining().map_or(0.0, Restraining::work);

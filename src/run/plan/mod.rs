@@ -6,10 +6,12 @@
 mod features;
 pub(super) mod group_columns;
 mod impulse_intervals;
+mod restraint;
 pub(super) mod stage_output;
 mod step;
 
 pub use impulse_intervals::misplaced;
+pub use restraint::{PositionRestraint, Restraint};
 pub use stage_output::{Intervals, StageOutput};
 pub use step::StepInfo;
 
@@ -23,14 +25,12 @@ use crate::constraint::RemovedMotion;
 use crate::ensemble::barostat::{Barostat, PressureCoupling};
 use crate::ensemble::exchange::Exchange;
 use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
-use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::Thermostat;
 use crate::format::TopologyOptions;
 use crate::observe::energies::{CellColumns, Columns};
 pub use crate::prepare::{
     ConstraintKind, ElectrostaticsSpec, ForceOptions, LjPmeSpec, PmeSpec, ScaledSolute, Setting, TuningMethod,
 };
-use crate::restraint::{Components, Potential, ReferenceScaling, VariableKind};
 use crate::run::plan::group_columns::GroupColumns;
 
 /// Plan of a whole run: the files of the system, the computation of forces, and the stages in order. The default plan
@@ -368,39 +368,6 @@ impl Stage {
     }
 }
 
-/// Restraint of a collective variable.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Restraint {
-    /// kind of collective variable
-    pub kind: VariableKind,
-    /// groups of atoms of the variable, as selections in the language of [`crate::select`]
-    pub groups: Vec<String>,
-    /// selection of the atom around which the molecules of each group are gathered (moved to neighbouring periodic
-    /// images); `None` = molecules are gathered along the shortest distances between them
-    pub gather_around: Vec<Option<String>>,
-    /// components (x, y, z) of the distance vector from which a restrained distance is computed
-    pub along: Components,
-    /// coordinate file with the reference structure of an RMSD; `None` = the positions at the start of the run
-    pub reference: Option<PathBuf>,
-    /// potential energy of the restraint as a function of the variable
-    pub potential: Potential,
-}
-
-/// Position restraint of a set of atoms.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PositionRestraint {
-    /// selection of the restrained atoms, in the language of [`crate::select`]
-    pub select: String,
-    /// force constant k of the energy ½ k d², where d is the distance from the reference position, kJ/mol/nm²
-    pub force_constant: Schedule,
-    /// distance from the reference position, in nm, up to which no force acts
-    pub flat_radius: f64,
-    /// coordinate file with the reference positions; `None` = the positions at the start of the run
-    pub reference: Option<PathBuf>,
-    /// rule by which reference positions are scaled when a barostat scales the cell
-    pub reference_scaling: ReferenceScaling,
-}
-
 /// Kind of a stage, with its settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -448,6 +415,10 @@ pub struct Dynamics {
     pub multiple_time_steps: Option<MultipleTimeSteps>,
     /// steps between removals of center-of-mass motion; `None` = the motion is not removed
     pub com_removal: Option<u32>,
+    /// whether a restraint of the stage acts along fixed axes ([`Restraint::has_fixed_axes`]), so that the rotation is
+    /// not removed in a system without a cell
+    #[serde(default)]
+    pub fixed_axes: bool,
 }
 
 impl Default for Dynamics {
@@ -462,6 +433,7 @@ impl Default for Dynamics {
             barostat: None,
             multiple_time_steps: None,
             com_removal: Some(100),
+            fixed_axes: false,
         }
     }
 }
@@ -473,12 +445,12 @@ impl Dynamics {
     }
 
     /// Returns which motion of the whole system is removed: nothing, translation, or translation and rotation. The
-    /// result depends on whether the system is periodic.
+    /// rotation is removed only if nothing exerts a torque: neither a periodic cell nor a restraint along fixed axes.
     pub fn removed_motion(&self, periodic: bool) -> RemovedMotion {
-        match (self.com_removal, periodic) {
-            (None, _) => RemovedMotion::Nothing,
-            (Some(_), true) => RemovedMotion::Translation,
-            (Some(_), false) => RemovedMotion::TranslationAndRotation,
+        match self.com_removal {
+            None => RemovedMotion::Nothing,
+            Some(_) if periodic || self.fixed_axes => RemovedMotion::Translation,
+            Some(_) => RemovedMotion::TranslationAndRotation,
         }
     }
 }

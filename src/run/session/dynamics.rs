@@ -7,7 +7,7 @@ use crate::observe::statistics::Statistics;
 use crate::pair::ListSchedule;
 use crate::restraint::RestraintProgress;
 use crate::run::checkpoint::RunPosition;
-use crate::run::dynamics::frozen::{frozen_system, stop};
+use crate::run::dynamics::frozen::{FrozenGroups, frozen_system, stop};
 use crate::run::dynamics::setup::Setup;
 use crate::run::dynamics::simulation::{Simulation, StageProgress};
 use crate::run::dynamics::start::prepare;
@@ -121,6 +121,7 @@ impl<'a> Session<'a> {
         let RunPosition { done, first_time, lists, schedule, .. } = place;
         let options = swaps.as_ref().map_or(options, Swaps::dynamics);
         let setup = Setup::new(system, options, plan.run.seed, state.cell.is_some())?;
+        let setup = Setup { frozen: FrozenGroups::new(&self.job.system, system, state), ..setup };
         let mut simulation = Simulation::new(context, setup, state, StageProgress { steps: done, first_time, lists })?;
         let position = |simulation: &Simulation<'_>, swaps: Option<&Swaps<'_>>| -> Result<RunPosition> {
             let (done, lists) = (simulation.local_step, simulation.list_origins()?);

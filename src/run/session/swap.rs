@@ -11,6 +11,7 @@ use crate::ensemble::exchange::{Exchange, Offer, neighbour, scale_velocities};
 use crate::error::Result;
 use crate::pair::ListSchedule;
 use crate::run::checkpoint::RunPosition;
+use crate::run::dynamics::frozen::FrozenGroups;
 use crate::run::dynamics::setup::Setup;
 use crate::run::dynamics::simulation::{Simulation, StageProgress};
 use crate::run::plan::Dynamics;
@@ -182,6 +183,7 @@ impl<'a> Session<'a> {
         let dynamics = swaps.member.state(new).dynamics;
         let system = self.system_of(swaps.index)?;
         let setup = Setup::new(&system, dynamics, self.job.plan.run.seed, state.cell.is_some())?;
+        let setup = Setup { frozen: FrozenGroups::new(&self.job.system, &system, state), ..setup };
         let progress = StageProgress { steps: simulation.local_step, first_time: swaps.first_time, lists };
         let mut next = Simulation::new(context, setup, state, progress)?;
         next.exchange(state, dynamics)?;

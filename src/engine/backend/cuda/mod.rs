@@ -70,6 +70,7 @@ use super::{
     host, unsupported, volume_move,
 };
 use crate::cell::PeriodicCell;
+use crate::constraint::RemovedMotion;
 use crate::ensemble::barostat::{BoxScaling, Relaxation};
 use crate::ensemble::multiple_time_steps::LongRange;
 use crate::ensemble::refreshment::Refreshment;
@@ -478,12 +479,9 @@ impl<D: Device> Backend for Cuda<D> {
         Ok(coupling(&read_one(&self.device, self.arguments.status)?, self.trials.moves))
     }
 
-    fn remove_com_motion(&mut self) -> Result<()> {
-        self.amend_last_request(|asked| asked.com_removal = true);
-        match self.cell.get() {
-            Some(_) => steps::remove_translation(&self.device, &self.arguments, self.masses.iter().sum()),
-            None => steps::stop_motion(&self.device, &self.arguments),
-        }
+    fn remove_com_motion(&mut self, motion: RemovedMotion) -> Result<()> {
+        self.amend_last_request(|asked| asked.removed_motion = motion);
+        steps::remove_motion(&self.device, &self.arguments, motion, self.masses.iter().sum())
     }
 
     fn phases(&self) -> Result<Phases> {

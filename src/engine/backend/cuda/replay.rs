@@ -8,6 +8,7 @@ use super::Cuda;
 use super::device::Device;
 use super::layout;
 use crate::backend::{Backend, Leapfrog, Workload};
+use crate::constraint::RemovedMotion;
 use crate::ensemble::barostat::BoxScaling;
 use crate::ensemble::rescaling::Rescaling;
 use crate::error::Result;
@@ -24,7 +25,7 @@ pub(super) struct StepRequest {
     pub(super) box_scaling: Option<BoxScaling>,
     pub(super) rescaling: Option<Rescaling>,
     pub(super) refreshment: Option<layout::Refreshment>,
-    pub(super) com_removal: bool,
+    pub(super) removed_motion: RemovedMotion,
 }
 
 impl StepRequest {
@@ -38,7 +39,8 @@ impl StepRequest {
         refreshment: Option<layout::Refreshment>,
     ) -> Self {
         let virial = virial.unwrap_or(false);
-        StepRequest { virial, leapfrog, time, box_scaling: None, rescaling: None, refreshment, com_removal: false }
+        let removed_motion = RemovedMotion::Nothing;
+        StepRequest { virial, leapfrog, time, box_scaling: None, rescaling: None, refreshment, removed_motion }
     }
 }
 
@@ -57,15 +59,15 @@ impl<D: Device> Cuda<D> {
         self.build_lists()?;
         self.prune_lists(lists.lookahead)?;
         let now = self.restraints.time();
-        for StepRequest { virial, leapfrog, time, box_scaling, rescaling, refreshment, com_removal } in steps {
+        for StepRequest { virial, leapfrog, time, box_scaling, rescaling, refreshment, removed_motion } in steps {
             self.forces(Workload { virial, restraint_time: time, ..Workload::FORCES })?;
             let (within, behind) = if box_scaling.is_none() { (refreshment, None) } else { (None, refreshment) };
             self.step(leapfrog, within)?;
             box_scaling.map_or(Ok(()), |scaling| self.scale_box(scaling))?;
             rescaling.map_or(Ok(()), |rescaling| self.rescale_velocities(rescaling))?;
             behind.map_or(Ok(()), |refreshment| self.refresh(refreshment))?;
-            if com_removal {
-                self.remove_com_motion()?;
+            if removed_motion != RemovedMotion::Nothing {
+                self.remove_com_motion(removed_motion)?;
             }
         }
         self.restraints.set_time(now);

@@ -11,6 +11,7 @@ use super::layout::{
 use super::mesh;
 use super::shared::Pointer;
 use super::virtual_sites;
+use crate::constraint::RemovedMotion;
 use crate::error::Result;
 
 /// Packs positions for the next forces, and clears forces and sums.
@@ -142,8 +143,17 @@ pub(super) fn derive_cell(device: &impl Device, a: &Arguments) -> Result<()> {
     device.launch(over(Kernel::ChangeCell, BLOCK), a)
 }
 
+/// Removes a motion of the whole system. `mass` is the total mass of the system in amu.
+pub(super) fn remove_motion(device: &impl Device, a: &Arguments, motion: RemovedMotion, mass: f64) -> Result<()> {
+    match motion {
+        RemovedMotion::Nothing => Ok(()),
+        RemovedMotion::Translation => remove_translation(device, a, mass),
+        RemovedMotion::TranslationAndRotation => stop_motion(device, a),
+    }
+}
+
 /// Removes the motion of the center of mass. `mass` is the total mass of the system in amu.
-pub(super) fn remove_translation(device: &impl Device, a: &Arguments, mass: f64) -> Result<()> {
+fn remove_translation(device: &impl Device, a: &Arguments, mass: f64) -> Result<()> {
     let first = a.sums.0 + u64::from(SUM_MOMENTUM) * size_of::<i64>() as u64;
     clear(device, Pointer::<i64>::new(first), 3)?;
     device.launch(over(Kernel::Momentum, a.atoms), a)?;
@@ -151,6 +161,6 @@ pub(super) fn remove_translation(device: &impl Device, a: &Arguments, mass: f64)
 }
 
 /// Removes the motion of the center of mass, and the rotation about the center of mass.
-pub(super) fn stop_motion(device: &impl Device, a: &Arguments) -> Result<()> {
+fn stop_motion(device: &impl Device, a: &Arguments) -> Result<()> {
     device.launch(Launch { block: ALL_ATOMS_THREADS, ..over(Kernel::StopMotion, ALL_ATOMS_THREADS) }, a)
 }

@@ -21,6 +21,7 @@ use super::{
     Workload, check_system,
 };
 use crate::cell::PeriodicCell;
+use crate::constraint::RemovedMotion;
 use crate::ensemble::barostat::BoxScaling;
 use crate::ensemble::groups::TemperatureGroups;
 use crate::ensemble::refreshment::Refreshment;
@@ -60,7 +61,7 @@ enum Order {
     /// set the restraints of a stage, and the state from which the restraints continue
     Restrain(Vec<PositionRestraints>, Vec<CollectiveRestraint>, Vec<RestraintProgress>),
     ChangeVelocities(VelocityChange),
-    RemoveMotion,
+    RemoveMotion(RemovedMotion),
     PairCounts,
     /// gather the counts of messages and bytes that each rank has sent
     Traffic,
@@ -163,7 +164,7 @@ fn execute(host: &mut Host<Domain>, order: Order) -> Result<()> {
             host.restrain(&restraints, &progress)
         }
         Order::ChangeVelocities(change) => host.change_velocities(&change),
-        Order::RemoveMotion => host.remove_com_motion(),
+        Order::RemoveMotion(motion) => host.remove_com_motion(motion),
         Order::PairCounts => host.pair_counts().map(|_| ()),
     }
 }
@@ -353,8 +354,8 @@ impl Backend for Domains {
         self.host.coupling()
     }
 
-    fn remove_com_motion(&mut self) -> Result<()> {
-        self.order(Order::RemoveMotion)
+    fn remove_com_motion(&mut self, motion: RemovedMotion) -> Result<()> {
+        self.order(Order::RemoveMotion(motion))
     }
 
     fn phases(&self) -> Result<Phases> {

@@ -1,5 +1,6 @@
 //! Warnings about thermostats, barostats, schedules and restraints of stages.
 
+use crate::constraint::RemovedMotion;
 use crate::ensemble::barostat::{Barostat, BarostatKind, PressureCoupling};
 use crate::ensemble::schedule::Schedule;
 use crate::restraint::ReferenceScaling;
@@ -201,4 +202,47 @@ pub(super) fn long_distances(plan: &Plan, system: &System, state: &State) -> Vec
         )
     };
     long_restrained_distances(plan, system, state).into_iter().map(describe).collect()
+}
+
+/// Warns of a thermostat or barostat that never acts, because the stage has fewer steps than the interval between
+/// couplings.
+pub(super) fn idle(plan: &Plan) -> Option<String> {
+    plan.dynamics().find_map(|(name, stage)| {
+        let thermostat = stage.thermostat.as_ref().map(|thermostat| ("thermostat", thermostat.every));
+        let barostat = stage.barostat.as_ref().map(|barostat| ("barostat", barostat.every));
+        let steps = stage.steps;
+        let is_idle = |(_, every): &(&str, u32)| (1..u64::from(*every)).contains(&steps);
+        let (key, every) = thermostat.into_iter().chain(barostat).find(is_idle)?;
+        Some(format!(
+            "stage \"{name}\": the {key} never acts, because it acts every {every} steps and the stage has {steps} \
+             steps; set {key}.every = {steps} or less"
+        ))
+    })
+}
+
+/// Warns if the motion of the whole system is removed although other forces act on this motion: friction and noise, the
+/// collisions of a thermostat, or position restraints.
+pub(super) fn driven_motion(plan: &Plan, state: &State) -> Option<String> {
+    plan.stages.iter().find_map(|stage| {
+        let dynamics = stage.dynamics()?;
+        let every = dynamics.com_removal?;
+        let freedoms = match dynamics.removed_motion(state.cell.is_some()) {
+            RemovedMotion::Nothing => return None,
+            RemovedMotion::Translation => 3,
+            RemovedMotion::TranslationAndRotation => 6,
+        };
+        let cause = match &dynamics.thermostat {
+            Some(thermostat) if thermostat.kind.facts().refreshes => {
+                format!("{} also heats this motion", thermostat.kind.facts().name)
+            }
+            _ if !stage.position_restraints.is_empty() => "position restraints also act on this motion".to_owned(),
+            _ => return None,
+        };
+        Some(format!(
+            "stage \"{}\": com_removal = {every} removes the motion of the whole system, but {cause}. The removal \
+             disturbs the dynamics, and the temperature is computed without the {freedoms} degrees of freedom of this \
+             motion and is too high; set com_removal = \"none\"",
+            stage.name
+        ))
+    })
 }

@@ -16,7 +16,7 @@ fn loaded(system: &str, forces: &str, stage: &str) -> (Plan, System, State) {
     let [topology, coordinates] = ["prmtop", "rst7"].map(|kind| files.join(format!("{system}.{kind}.xz")));
     let text = format!(
         "[system]\ntopology = {topology:?}\ncoordinates = {coordinates:?}\n[forces]\n{forces}\n[[stage]]\n\
-         name = \"production\"\nkind = \"dynamics\"\nsteps = 1\nvelocities = \"generate\"\ntemperature = \"300 K\"\n{stage}\n"
+         name = \"production\"\nkind = \"dynamics\"\nsteps = 10\nvelocities = \"generate\"\ntemperature = \"300 K\"\n{stage}\n"
     );
     let plan = Config::parse(&text, Path::new("input.toml"), &[]).expect("a valid file").plan;
     let Prepared { system, state, .. } = load(&plan, ConstrainedTerms::Drop).expect("a system");
@@ -172,7 +172,7 @@ fn weak_coupling_is_told_of_the_last_stage_only() {
     one(&found("water", PME, weak), &["stage \"production\"", "thermostat of kind \"berendsen\"", "v-rescale"]);
     let barostat = "timestep = \"2 fs\"\nthermostat = { temperature = \"300 K\" }\nbarostat = { kind = \"berendsen\" }";
     one(&found("water", PME, barostat), &["barostat of kind \"berendsen\"", "c-rescale"]);
-    let equilibration = format!("{weak}\n[[stage]]\nname = \"last\"\nkind = \"dynamics\"\nsteps = 1\n{NPT}");
+    let equilibration = format!("{weak}\n[[stage]]\nname = \"last\"\nkind = \"dynamics\"\nsteps = 10\n{NPT}");
     assert_eq!(found("water", PME, &equilibration), Vec::<String>::new());
 }
 
@@ -198,8 +198,16 @@ fn without_removal_the_center_of_mass_keeps_its_share() {
     assert_eq!(free(&none, false), bare.to_string());
     assert_eq!(free(NVE, true), (bare - 3).to_string());
     assert_eq!(free(NVE, false), (bare - 6).to_string());
-    let both = format!("{NVE}\n[[stage]]\nname = \"last\"\nkind = \"dynamics\"\nsteps = 1\n{none}");
+    let both = format!("{NVE}\n[[stage]]\nname = \"last\"\nkind = \"dynamics\"\nsteps = 10\n{none}");
     assert_eq!(free(&both, true), format!("{} (production), {bare} (last)", bare - 3));
+    // a restraint along x exerts a torque, and the rotation is not removed
+    let restraint = |along: &str| {
+        let groups = "groups = [\"index 0\", \"index 70\"], force_constant = \"3000 kJ/mol/nm^2\"";
+        format!("{NVE}\nrestraints = {{ kind = \"distance\", {groups}, along = \"{along}\" }}")
+    };
+    assert_eq!(free(&restraint("xyz"), false), (bare - 6).to_string());
+    assert_eq!(free(&restraint("x"), false), (bare - 3).to_string());
+    assert_eq!(free(&restraint("x"), true), (bare - 3).to_string());
 }
 
 #[test]
@@ -283,15 +291,15 @@ fn schedules_that_a_stage_ends_before_are_told() {
             "timestep = \"2 fs\"\nthermostat = {{ temperature = {temperature} }}\nbarostat = {{ pressure = {pressure} }}"
         )
     };
-    let heating = npt("[[\"0 ps\", \"100 K\"], [\"0.004 ps\", \"300 K\"]]", "\"1 bar\"");
+    let heating = npt("[[\"0 ps\", \"100 K\"], [\"0.022 ps\", \"300 K\"]]", "\"1 bar\"");
     assert_eq!(found("water", PME, &heating), Vec::<String>::new(), "a step more or less");
-    let heating = npt("[[\"0 ps\", \"100 K\"], [\"0.02 ps\", \"300 K\"]]", "\"1 bar\"");
+    let heating = npt("[[\"0 ps\", \"100 K\"], [\"0.2 ps\", \"300 K\"]]", "\"1 bar\"");
     one(
         &found("water", PME, &heating),
-        &["ends after 0.002 ps", "thermostat.temperature, 0.02 ps", "120.0 K and not 300.0 K"],
+        &["ends after 0.02 ps", "thermostat.temperature, 0.2 ps", "120.0 K and not 300.0 K"],
     );
     let pressing = npt("\"300 K\"", "[[\"0 ps\", \"1 bar\"], [\"2 ps\", \"1001 bar\"]]");
-    one(&found("water", PME, &pressing), &["barostat.pressure", "2.0 bar and not 1001.0 bar"]);
+    one(&found("water", PME, &pressing), &["barostat.pressure", "11.0 bar and not 1001.0 bar"]);
 }
 
 #[test]
@@ -359,4 +367,33 @@ fn distances_beyond_half_of_the_cell() {
     }
     assert_eq!(warned(&format!("at = \"{} nm\"", 0.9 * half)), [""; 0]);
     assert_eq!(warned(""), [""; 0]);
+}
+
+#[test]
+fn couplings_that_never_act_are_told() {
+    let stage = |thermostat: &str, barostat: &str| {
+        format!("{NVE}\nthermostat = {{ temperature = \"300 K\"{thermostat} }}\nbarostat = {{ {barostat} }}")
+    };
+    one(&found("water", PME, &stage(", every = 11", "")), &["thermostat never acts", "11 steps", "has 10 steps"]);
+    one(&found("water", PME, &stage("", "kind = \"monte-carlo\"")), &["barostat never acts", "barostat.every = 10"]);
+    assert_eq!(found("water", PME, &stage(", every = 10", "every = 10")), Vec::<String>::new());
+}
+
+#[test]
+fn removals_of_a_motion_on_which_other_forces_act_are_told() {
+    let stage = |kind: &str, rest: &str| {
+        format!("{NVE}\nthermostat = {{ kind = \"{kind}\", temperature = \"300 K\" }}\n{rest}")
+    };
+    for (kind, name) in [("langevin", "Langevin dynamics"), ("andersen", "Andersen's thermostat")] {
+        let told = found("water", PME, &stage(kind, "com_removal = 100"));
+        one(&told, &[name, "com_removal = 100", "3 degrees of freedom", "com_removal = \"none\""]);
+        assert_eq!(found("water", PME, &stage(kind, "")), Vec::<String>::new());
+    }
+    let vacuum = "cutoff = \"none\"\nconstraints = \"h-bonds\"";
+    one(&found("peptide-vacuum", vacuum, &stage("langevin", "com_removal = 100")), &["6 degrees of freedom"]);
+    assert_eq!(found("water", PME, &stage("v-rescale", "com_removal = 100")), Vec::<String>::new());
+    let restraint = "position_restraints = { select = \"resid 1\" }";
+    let told = found("water", PME, &stage("v-rescale", &format!("com_removal = 100\n{restraint}")));
+    one(&told, &["position restraints also act on this motion"]);
+    assert_eq!(found("water", PME, &stage("v-rescale", restraint)), Vec::<String>::new());
 }

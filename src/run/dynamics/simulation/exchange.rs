@@ -13,9 +13,9 @@ use crate::team::Team;
 use crate::testing::Sample;
 
 const TIMESTEP: f64 = 0.002;
-/// Number of steps before the exchange. The couplings act at step 2. Half of the work of the couplings is not counted
-/// yet when the exchange takes place.
-const BEFORE: u64 = 3;
+/// Number of steps before the exchange. The couplings act at the end of the last of these steps. Half of the work of
+/// the couplings is not counted yet when the exchange takes place.
+const BEFORE: u64 = 2;
 /// Factor by which velocities are scaled when the temperature changes from 300 K to 363 K: √1.21.
 const FACTOR: f64 = 1.1;
 /// Allowed relative difference between the energies on the emulated device and on the host. The limit for energies is

@@ -4,6 +4,7 @@ use super::*;
 use crate::backend::{Distribution, Energies, Evaluation, ForceField, Host, Phases};
 use crate::cell::PeriodicCell;
 use crate::ensemble::thermostat::ThermostatKind;
+use crate::ensemble::velocities::maxwell_boltzmann;
 use crate::pair::ListSchedule;
 use crate::run::dynamics::simulation::ideal_gas::{DIMERS, gas};
 use crate::run::plan::{Dynamics, Velocities};
@@ -178,8 +179,7 @@ fn velocities_of_free_atoms_decay_at_the_rate_of_friction_or_collisions() {
         let (system, state) = atoms(ATOMS, vec3(2.0, -1.0, 0.0));
         let dynamics = thermostat(kind, 0.1, every);
         let mut simulation = start(&system, Wells::NONE, &dynamics, &state);
-        // the thermostat does not act at step 0
-        for _ in 0..=50 {
+        for _ in 0..50 {
             simulation.step(Wanted::default(), |_| Ok(())).unwrap();
         }
         let mut now = state.clone();
@@ -260,6 +260,48 @@ fn the_conserved_energy_of_rigid_bodies_without_forces_is_exact() {
             assert!(!energies || now.conserved.abs() < 1e-9 * heat.max(1.0), "{kind:?} {every}: {}", now.conserved);
         }
         assert!(heat > 0.5 * 2.5 * f64::from(DIMERS) * BOLTZMANN * TEMPERATURE);
+    }
+}
+
+/// Tests that the kinetic energy that the removal of translation and rotation takes out is part of the work: without
+/// the part, the conserved energy would fall by up to 3 kT in each removal.
+#[test]
+fn the_removal_of_the_motion_of_the_whole_is_booked() {
+    let (system, mut state) = atoms(50, Vec3::ZERO);
+    (0..).zip(&mut state.positions).for_each(|(atom, r)| *r = maxwell_boltzmann(8, 1, atom, MASS, TEMPERATURE));
+    for (kind, every, removals) in
+        [(ThermostatKind::Langevin, 1, 1), (ThermostatKind::Langevin, 3, 7), (ThermostatKind::Andersen, 2, 5)]
+    {
+        for fixed_axes in [false, true] {
+            let dynamics = Dynamics { com_removal: Some(removals), fixed_axes, ..thermostat(kind, 0.02, every) };
+            let mut simulation = start(&system, Wells::NONE, &dynamics, &state);
+            let mut heat = 0.0f64;
+            for step in 0..1000 {
+                let now = simulation.step(Wanted { energies: step % 3 == 0 }, |_| Ok(())).unwrap();
+                heat = heat.max(now.kinetic);
+                assert!(now.conserved.abs() < 1e-9 * heat.max(1.0), "{kind:?} at {step}: {}", now.conserved);
+            }
+            assert!(heat > 50.0 * BOLTZMANN * TEMPERATURE);
+        }
+    }
+}
+
+#[test]
+fn the_last_step_of_a_stage_is_coupled() {
+    let (system, mut state) = atoms(50, Vec3::ZERO);
+    (0..).zip(&mut state.velocities).for_each(|(atom, v)| *v = maxwell_boltzmann(8, 1, atom, MASS, 100.0));
+    for kind in ThermostatKind::ALL {
+        // the collision rate is high enough for a collision of some of the 50 atoms
+        let time = if kind == ThermostatKind::Andersen { 0.01 } else { 1.0 };
+        let dynamics = thermostat(kind, time, 10);
+        let mut simulation = start(&system, Wells::NONE, &dynamics, &state);
+        let mut now = state.clone();
+        for steps in 1..=10 {
+            simulation.step(Wanted::default(), |_| Ok(())).unwrap();
+            simulation.download(&mut now).unwrap();
+            // no force acts on the atoms, so that only the thermostat changes velocities
+            assert_eq!(now.velocities != state.velocities, steps == 10, "{kind:?} after {steps} steps");
+        }
     }
 }
 

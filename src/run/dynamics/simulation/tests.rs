@@ -174,12 +174,12 @@ fn a_run_on_a_device_goes_on_from_its_state() {
     // at the step of the restart, half of the work of thermostat and barostat is still pending
     let dynamics = dynamics(ThermostatKind::VRescale, Some(barostat(3)));
     let mut whole = simulation(&sample, sample.emulated(0), &dynamics);
-    let half = go(&mut whole, 7);
+    let half = go(&mut whole, 6);
     let origins = whole.list_origins().unwrap();
     let context = Context::new(Box::new(sample.emulated(0)), sample.schedule());
-    let progress = StageProgress { steps: 7, first_time: 0.0, lists: origins };
+    let progress = StageProgress { steps: 6, first_time: 0.0, lists: origins };
     let mut again = Simulation::new(context, setup(&sample, &dynamics), &half, progress).unwrap();
-    assert_eq!(go(&mut again, 5), go(&mut whole, 5));
+    assert_eq!(go(&mut again, 6), go(&mut whole, 6));
     let Coupling { thermostat_work, barostat_work, pending_scaling, pending_rescaling, .. } = half.coupling;
     let pending = [pending_scaling.x, pending_rescaling[0]];
     assert!([thermostat_work, barostat_work].iter().chain(&pending).all(|part| *part != 0.0));

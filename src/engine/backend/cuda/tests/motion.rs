@@ -3,7 +3,9 @@
 use crate::backend::cuda::Cuda;
 use crate::backend::cuda::device::Device;
 use crate::backend::{Backend, Host, Kinetic, Leapfrog, ListLevel, Reference, Workload};
+use crate::constraint::RemovedMotion;
 use crate::ensemble::barostat::{BoxScaling, PressureCoupling, Relaxation, directional_pressure};
+use crate::ensemble::motion::{angular_velocity, weighted_mean};
 use crate::ensemble::rescaling::{Rescaling, pending, pending_work, scaling_work};
 use crate::ensemble::thermostat::VelocityChange;
 use crate::ensemble::velocities::kinetic_energy;
@@ -87,7 +89,7 @@ fn frozen_atoms_stay() {
         cuda.forces(Workload::FORCES).expect("forces");
         cuda.integrate(advance(false), None).expect("a step");
         cuda.rescale_velocities(Rescaling { kept: 0.9, along: 0.0, across: 1.0 }).expect("a factor");
-        cuda.remove_com_motion().expect("a mean");
+        cuda.remove_com_motion(removed_motion(&sample)).expect("a mean");
     }
     let state = state_of(&cuda);
     assert!(state.positions[frozen.clone()] == sample.state.positions[frozen.clone()]);
@@ -216,8 +218,15 @@ fn barostats_on_the_device_are_those_of_the_host() {
     compare_scaling(&Sample::load("octahedron"), Anisotropic, false);
 }
 
+/// Returns the motion of the whole system that no force changes.
+fn removed_motion(sample: &Sample) -> RemovedMotion {
+    if sample.state.cell.is_some() { RemovedMotion::Translation } else { RemovedMotion::TranslationAndRotation }
+}
+
 /// Makes a step with thermostat, barostat and removal of the center-of-mass motion, and one more step.
 fn coupled_step(backend: &mut impl Backend, box_scaling: BoxScaling) {
+    let has_cell = backend.cell().unwrap().is_some();
+    let motion = if has_cell { RemovedMotion::Translation } else { RemovedMotion::TranslationAndRotation };
     let virial = Workload { energy: false, virial: true, ..Workload::FORCES };
     backend.forces(virial).unwrap();
     backend.integrate(Leapfrog { coupled: true, ..advance(false) }, None).unwrap();
@@ -229,7 +238,7 @@ fn coupled_step(backend: &mut impl Backend, box_scaling: BoxScaling) {
             across: 400.0
         }]))
         .unwrap();
-    backend.remove_com_motion().unwrap();
+    backend.remove_com_motion(motion).unwrap();
     backend.forces(virial).unwrap();
     backend.integrate(Leapfrog { pending_work: true, ..advance(false) }, None).unwrap();
 }
@@ -303,14 +312,48 @@ fn the_whole_comes_to_rest() {
         let mut random = random(14);
         let mut component = || random.between(0.0, 1.0);
         sample.state.velocities.iter_mut().for_each(|v| *v = vec3(component(), component(), component()));
+        let masses = masses(&sample);
+        let before = kinetic_energy(&masses, &sample.state.velocities);
+        for motion in [RemovedMotion::Translation, RemovedMotion::TranslationAndRotation] {
+            let (mut cuda, mut host) = (sample.emulated(0), host(&sample));
+            if motion == RemovedMotion::TranslationAndRotation && sample.state.cell.is_some() {
+                continue;
+            }
+            cuda.remove_com_motion(motion).unwrap();
+            host.remove_com_motion(motion).unwrap();
+            let (a, b) = (state_of(&cuda), state_of(&host));
+            // momenta are summed as multiples of 2⁻²⁴ amu nm/ps if only the translation is removed, and otherwise in
+            // `f64`
+            let allowed = if motion == RemovedMotion::Translation { 1e-6 } else { 1e-12 };
+            assert!(largest_difference(&a.velocities, &b.velocities) < allowed);
+            assert!(largest_difference(&a.velocities, &sample.state.velocities) > 0.1);
+            // the work is the change of the kinetic energy; the velocities before are below 2 nm/ps
+            for state in [a, b] {
+                let change = kinetic_energy(&masses, &state.velocities) - before;
+                let off = (state.coupling.thermostat_work - change).abs();
+                assert!(off < 2.0 * allowed * masses.iter().sum::<f64>(), "{name}: {off} of {change} kJ/mol");
+                assert!(change < -0.3 * before, "{name}: a change of {change} kJ/mol is too small for this test");
+            }
+        }
+    }
+}
+
+#[test]
+fn without_a_cell_the_translation_can_be_removed_alone() {
+    let mut sample = Sample::load("peptide-vacuum");
+    let omega = vec3(0.3, -0.2, 0.9);
+    let turning = sample.state.positions.iter().map(|r| omega.cross(*r)).collect();
+    sample.state.velocities = turning;
+    let (masses, positions) = (masses(&sample), &sample.state.positions);
+    for motion in [RemovedMotion::Translation, RemovedMotion::TranslationAndRotation] {
         let (mut cuda, mut host) = (sample.emulated(0), host(&sample));
-        cuda.remove_com_motion().unwrap();
-        host.remove_com_motion().unwrap();
-        let (a, b) = (state_of(&cuda), state_of(&host));
-        // momenta are summed as multiples of 2⁻²⁴ amu nm/ps with a cell, and in `f64` without a cell
-        let allowed = if sample.state.cell.is_some() { 1e-6 } else { 1e-12 };
-        assert!(largest_difference(&a.velocities, &b.velocities) < allowed);
-        assert!(largest_difference(&a.velocities, &sample.state.velocities) > 0.1);
+        cuda.remove_com_motion(motion).unwrap();
+        host.remove_com_motion(motion).unwrap();
+        let kept = if motion == RemovedMotion::Translation { omega } else { Vec3::ZERO };
+        for state in [state_of(&cuda), state_of(&host)] {
+            assert!((angular_velocity(&masses, positions, &state.velocities) - kept).norm() < 1e-6, "{motion:?}");
+            assert!(weighted_mean(&masses, &state.velocities).norm() < 1e-6, "{motion:?}");
+        }
     }
 }
 
