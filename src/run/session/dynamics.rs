@@ -120,7 +120,7 @@ impl<'a> Session<'a> {
         let mut swaps = Swaps::new(&self.job, index, &place)?;
         let RunPosition { done, first_time, lists, schedule, .. } = place;
         let options = swaps.as_ref().map_or(options, Swaps::dynamics);
-        let setup = Setup::new(system, options, plan.run.seed, state.cell.is_some())?;
+        let setup = Setup::new(system, options, self.history.next.noise_seed, state.cell.is_some())?;
         let mut simulation = Simulation::new(context, setup, state, StageProgress { steps: done, first_time, lists })?;
         let position = |simulation: &Simulation<'_>, swaps: Option<&Swaps<'_>>| -> Result<RunPosition> {
             let (done, lists) = (simulation.local_step, simulation.list_origins()?);
