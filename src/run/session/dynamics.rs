@@ -8,6 +8,7 @@ use crate::pair::ListSchedule;
 use crate::restraint::RestraintProgress;
 use crate::run::checkpoint::RunPosition;
 use crate::run::dynamics::frozen::{frozen_system, stop};
+use crate::run::dynamics::restraints::check_motions;
 use crate::run::dynamics::setup::Setup;
 use crate::run::dynamics::simulation::{Simulation, StageProgress};
 use crate::run::dynamics::start::prepare;
@@ -41,6 +42,7 @@ impl<'a> Session<'a> {
             prepare(&system, options, plan.run.seed, state)
                 .map_err(|error| explain(error, &self.job.system, state, &self.directory))?;
         }
+        check_motions(&plan.stages[index], &self.restraints[index], &place.restraints, state)?;
         let place = self.adapt_to_device(place, state)?;
         let lists = place.schedule.map_or_else(|| self.lists(state), Ok)?;
         let system = self.system_of(index)?;
