@@ -468,3 +468,21 @@ fn options_in_code_have_the_defaults_of_the_input_file() {
     let all_pairs = plan(&format!("{SYSTEM}[forces]\ncutoff = \"none\"\n")).forces;
     assert_eq!(all_pairs, ForceOptions::all_pairs());
 }
+
+/// Walls of a torsion on both sides of 180 degrees: the range from 150 to -150 degrees is that from 150 to 210 degrees.
+#[test]
+fn walls_of_a_torsion_across_180_degrees_are_explained() {
+    let with = |kind: &str, groups: &str, [lower, upper]: [&str; 2]| {
+        let stage = "[[stage]]\nkind = \"dynamics\"\nsteps = 9\ntimestep = \"2 fs\"\n";
+        parse(&format!(
+            "{SYSTEM}{stage}[[stage.restraints]]\nkind = \"{kind}\"\ngroups = [{groups}]\nlower = \"{lower}\"\nupper = \
+             \"{upper}\"\nforce_constant = \"9 kJ/mol/rad^2\"\n"
+        ))
+    };
+    let groups = "\"index 0\", \"index 1\", \"index 2\", \"index 3\"";
+    let help = |found: Result<Config, Vec<Problem>>| found.unwrap_err()[0].help.clone().unwrap();
+    let torsion = help(with("torsion", groups, ["150 deg", "-150 deg"]));
+    assert!(torsion.contains("write upper = \"210 deg\""), "{torsion}");
+    assert!(with("torsion", groups, ["150 deg", "210 deg"]).is_ok());
+    assert_eq!(help(with("angle", &groups[..groups.len() - 11], ["150 deg", "90 deg"])), "exchange the two values");
+}

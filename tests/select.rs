@@ -94,3 +94,32 @@ fn conversions_select_by_the_first_frame() {
         md(folder.path(), &["convert", &coordinates, "near.gro", "--topology", &topology, "--select", text]);
     assert!(code == 0 && out.contains("1 frames of 118 atoms"), "{out}{errors}");
 }
+
+/// Residue numbers of a file of many waters are those of the gro file after the file is converted to PDB.
+#[test]
+fn residues_beyond_the_columns_of_a_pdb_file_have_their_own_numbers() {
+    let folder = tempfile::tempdir().unwrap();
+    let waters = 10_250;
+    let mut gro = format!("waters\n{}\n", 3 * waters);
+    for water in 0..waters {
+        let [x, y, z] = [water % 30, water / 30 % 30, water / 900].map(|k| 0.32 * f64::from(k));
+        for (k, name) in ["OW", "HW1", "HW2"].into_iter().enumerate() {
+            let x = x + 0.1 * k as f64;
+            gro +=
+                &format!("{:5}{:<5}{name:>5}{:5}{x:8.3}{y:8.3}{z:8.3}\n", water + 1, "SOL", (3 * water + 1) % 100_000);
+        }
+    }
+    std::fs::write(folder.path().join("waters.gro"), gro + "  10.00000  10.00000  10.00000\n").unwrap();
+    let (code, _, errors) = md(folder.path(), &["convert", "waters.gro", "waters.pdb"]);
+    assert_eq!(code, 0, "{errors}");
+    let pdb = std::fs::read_to_string(folder.path().join("waters.pdb")).unwrap();
+    // the waters 5 and 10005 have the same number in four columns
+    assert_eq!(pdb.lines().filter(|line| line.contains("SOL     5 ")).count(), 6);
+    for (text, atoms) in
+        [("resid 5", 3), ("resid 10005", 3), ("resid 9998 to 10003", 18), ("resid > 10000", 750), ("resid 0", 0)]
+    {
+        let [gro, pdb] =
+            ["waters.gro", "waters.pdb"].map(|file| md(folder.path(), &["select", text, file, "--list"]).1);
+        assert!(gro == pdb && gro.lines().count() == atoms, "{text}: {} {}", gro.lines().count(), pdb.lines().count());
+    }
+}

@@ -63,6 +63,7 @@ impl<'a> Replicas<'a> {
         let starts = engine.pool.install(|| {
             plans.iter().zip(Start::of(&plans)).zip(&ensemble.replicas).map(check).collect::<Result<Vec<_>>>()
         })?;
+        Start::check_volumes(&starts, &plans)?;
         Ok(Replicas { ensemble, spread, configs, starts })
     }
 

@@ -38,6 +38,11 @@ pub(super) fn exchange(table: &Table, replicas: &[Replica], plan: &Plan, problem
     if table.is_given("pressure") && dynamics.barostat.is_none() {
         refuse("has no barostat, so that its states have no pressure".to_owned(), "add a barostat");
     }
+    let changes_volume = |(_, earlier): (&str, &Dynamics)| earlier.barostat.is_some();
+    if dynamics.barostat.is_none() && plan.dynamics().any(changes_volume) {
+        let why = "has no barostat, but the barostat of an earlier stage would give each replica its own volume";
+        refuse(why.to_owned(), "give the stage a barostat, or use the barostat in an earlier run of one system");
+    }
     if replicas.iter().any(|replica| replica.overrides.iter().any(|setting| setting.key == "system.coordinates")) {
         own_starts(stage, plan, &mut refuse);
     }

@@ -35,7 +35,8 @@ pub(super) fn restraint(table: &Table, stage: &StageKind, problems: &mut Vec<Pro
         let message = "restraints.rate has no effect in a minimisation, because a minimisation has no time";
         report(problems, table, "rate", message, "remove rate, or pull in a stage of dynamics");
     }
-    let potential = if table.is_set("force") { force(kind, table, problems) } else { well(kind, table, problems) };
+    let potential =
+        if table.is_set("force") { force(kind, table, problems) } else { well(kind, stage, table, problems) };
     if problems.len() > before {
         return None;
     }
@@ -70,7 +71,7 @@ fn force(kind: VariableKind, table: &Table, problems: &mut Vec<Problem>) -> Opti
 }
 
 /// Returns a harmonic potential, which may have a flat bottom, or the potential of one or two walls.
-fn well(kind: VariableKind, table: &Table, problems: &mut Vec<Problem>) -> Option<Potential> {
+fn well(kind: VariableKind, stage: &StageKind, table: &Table, problems: &mut Vec<Problem>) -> Option<Potential> {
     let before = problems.len();
     if !table.is_set("force_constant") {
         let message = "restraints: neither force_constant nor force is given";
@@ -102,7 +103,19 @@ fn well(kind: VariableKind, table: &Table, problems: &mut Vec<Problem>) -> Optio
     if let (Some(lower), Some(upper)) = (lower, upper)
         && lower > upper
     {
-        report(problems, table, "lower", "restraints.lower is above upper", "exchange the two values");
+        // walls of a torsion may enclose 180 deg: from 150 to -150 deg means from 150 to 210 deg
+        let help = match kind {
+            VariableKind::Torsion if lower - upper < TAU => {
+                // the conversion from rad to degrees has rounding errors
+                let above = ((upper.to_degrees() + 360.0) * 1e9).round() / 1e9;
+                format!(
+                    "write upper = \"{above} deg\" for the range that contains 180 deg, because torsions have a period \
+                     of 360 deg; exchange the two values for the other range"
+                )
+            }
+            _ => "exchange the two values".to_owned(),
+        };
+        report(problems, table, "lower", "restraints.lower is above upper", &help);
     }
     if kind == VariableKind::Torsion && below.is_some_and(|half| half >= PI) {
         let message = "restraints: the potential of the torsion is flat at all angles";
@@ -114,20 +127,24 @@ fn well(kind: VariableKind, table: &Table, problems: &mut Vec<Problem>) -> Optio
     }
     let (rate, linear_beyond) = (table.number("rate").unwrap_or(0.0), table.number("linear_beyond"));
     let force_constant = table.number("force_constant")?;
-    Some(Potential::Well(Well { center, rate, below, above, force_constant, linear_beyond }))
+    let well = Well { center, rate, below, above, force_constant, linear_beyond };
+    if let (Some(center), StageKind::Dynamics(dynamics)) = (center, stage)
+        && let Err(problem) = well.check_motion(kind, center, dynamics.steps as f64 * dynamics.timestep)
+    {
+        let message = format!("restraints.{}", problem.message);
+        report(problems, table, "rate", message, &problem.help.unwrap_or_default());
+        return None;
+    }
+    Some(Potential::Well(well))
 }
 
 /// Records a problem for a center or wall outside the range of the variable.
 fn bounds(kind: VariableKind, center: Option<f64>, table: &Table, problems: &mut Vec<Problem>) {
     let name = ["at", "lower", "upper"].into_iter().find(|name| table.is_given(name)).unwrap_or_default();
     let Some(center) = center else { return };
-    let (fits, words) = match kind {
-        VariableKind::Angle => ((0.0..=PI).contains(&center), "angles are between 0 and 180 deg"),
-        VariableKind::Torsion => (center.abs() <= TAU, "torsions are between -180 and 180 deg"),
-        VariableKind::Distance | VariableKind::Rmsd => (center >= 0.0, "distances and RMSDs are never negative"),
-    };
+    let fits = if kind == VariableKind::Torsion { center.abs() <= TAU } else { kind.admits(center) };
     if !fits {
         let message = format!("restraints.{name} is outside the range of {}", named(kind));
-        report(problems, table, name, message, words);
+        report(problems, table, name, message, kind.range());
     }
 }

@@ -35,6 +35,15 @@ pub struct Line {
     pub text: String,
 }
 
+impl Line {
+    /// Replaces the value of the key. The comment on the line is kept.
+    pub fn set_value(&mut self, value: &str) {
+        let remark = self.text.split_once("  # ").map(|(_, remark)| remark.to_owned());
+        let key = self.key.rsplit('.').next().unwrap_or_default();
+        (self.text, self.value) = (line(key, value, remark), value.to_owned());
+    }
+}
+
 /// A key and its value as TOML.
 type Member = (&'static str, String);
 

@@ -57,6 +57,8 @@ pub(super) struct Draft<'a> {
     pub(super) files: &'a Files,
     /// plan that follows from the settings
     pub(super) plan: Plan,
+    /// whether the foreign program draws a random seed, so that the seed of the plan is not used
+    pub(super) random_seed: bool,
     /// selection of the atoms that the stage freezes
     pub(super) frozen: Option<String>,
     /// collective restraints of the stage
@@ -83,6 +85,8 @@ struct Note {
 /// Result of the translation of one foreign file.
 pub(super) struct Finished {
     pub(super) plan: Plan,
+    /// whether the foreign program draws a random seed
+    pub(super) random_seed: bool,
     pub(super) remarks: Vec<Remark>,
     notes: BTreeMap<&'static str, Note>,
     pub(super) path: PathBuf,
@@ -120,6 +124,7 @@ impl<'a> Draft<'a> {
             settings,
             files,
             plan,
+            random_seed: false,
             frozen: None,
             restraints: vec![],
             position_restraints: vec![],
@@ -334,8 +339,8 @@ impl<'a> Draft<'a> {
             return Err(self.problems);
         }
         self.remarks.sort_by_key(|remark| (!remark.differs, remark.line.unwrap_or(usize::MAX)));
-        let Draft { settings, plan, notes, remarks, .. } = self;
-        Ok(Finished { plan, remarks, notes, path: settings.path.clone() })
+        let Draft { settings, plan, random_seed, notes, remarks, .. } = self;
+        Ok(Finished { plan, random_seed, remarks, notes, path: settings.path.clone() })
     }
 
     fn fate(&self, key: &Key, value: &str) -> (bool, String) {

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 pub use draft::{Place, Remark};
 
-use crate::config::{Config, Line, write};
+use crate::config::{Config, Line};
 use crate::error::{Error, Problem, Result};
 use crate::format::file;
 use crate::run::{Plan, Restraint, Stage, StageKind, StageOutput};
@@ -34,7 +34,7 @@ pub struct Imported {
     pub program: &'static str,
     /// text of the input file of `md`, which [`Config::parse`] accepts
     pub text: String,
-    /// plan from which the text was written
+    /// plan from which the text was written; if the text requests a random seed, the seed of the plan has no meaning
     pub plan: Plan,
     /// remarks on settings without an exact translation: first the settings that `md` treats differently, then the
     /// settings that have no meaning for `md`
@@ -130,18 +130,27 @@ pub fn import_texts(inputs: &[(&Path, String)], files: &Files, base: &Path) -> R
         return Err(Error::Input(problems));
     }
     let whole = Whole::new(parts, base);
-    let lines = write(&whole.plan, base, &|stage, key| whole.note(stage, key));
+    let lines = whole.lines(base);
     let paths: Vec<&Path> = inputs.iter().map(|(path, _)| *path).collect();
     let text = whole_text(program, &paths, &whole, &lines);
     let config = Config::parse(&text, &base.join("input.toml"), &[]);
     match config {
-        Ok(config) if config.plan == whole.plan => {
+        Ok(config) if without_drawn_seed(&config, &whole.plan) == whole.plan => {
             let Whole { plan, remarks, .. } = whole;
             Ok(Imported { program: program.name, text, plan, remarks })
         }
         Ok(_) => Err(Error::Internal("the translated input differs after it is read back".to_owned())),
         Err(problems) => Err(Error::Input(problems.into_iter().map(|p| traced(p, &text, &lines, &whole)).collect())),
     }
+}
+
+/// Returns the plan of a configuration. If the configuration requests a random seed, the seed is that of `written`.
+fn without_drawn_seed(config: &Config, written: &Plan) -> Plan {
+    let mut plan = config.plan.clone();
+    if config.drawn_seed.is_some() {
+        plan.run.seed = written.run.seed;
+    }
+    plan
 }
 
 /// Returns the program to which all inputs belong.

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::draft::{Finished, Place, Remark};
 use super::settings::shortened;
-use crate::config::write;
+use crate::config::{Line, write};
 use crate::error::Problem;
 use crate::run::{Plan, RESTRAINTS, Stage, StageKind, TrajectoryOptions};
 
@@ -22,6 +22,8 @@ pub(super) struct Whole {
 /// Key of the random seed. The first file that sets a seed determines the seed of the run; the other files need not
 /// repeat the seed.
 const SEED: &str = "run.seed";
+/// Value of [`SEED`] that requests a random seed, as TOML.
+const RANDOM: &str = "\"random\"";
 
 impl Whole {
     /// Merges the translations of at least one file.
@@ -54,8 +56,28 @@ impl Whole {
     /// Returns the index of the file that determines the value of a key that all stages share.
     fn decisive(&self, key: &str) -> usize {
         let last = self.parts.len() - 1;
-        let states = |part: &Finished| part.note(key).is_some();
-        if key == SEED { self.parts.iter().position(states) } else { None }.unwrap_or(last)
+        if key != SEED {
+            return last;
+        }
+        let given = self.parts.iter().position(|part| part.line(key).is_some());
+        // if no file sets a seed, the default of the first file that uses random numbers applies
+        given.or_else(|| self.parts.iter().position(|part| part.note(key).is_some())).unwrap_or(last)
+    }
+
+    /// Returns the lines of the input file, for a file in the folder `base`.
+    pub(super) fn lines(&self, base: &Path) -> Vec<Line> {
+        let mut lines = write(&self.plan, base, &|stage, key| self.note(stage, key));
+        if self.has_random_seed() {
+            for line in lines.iter_mut().filter(|line| line.key == SEED) {
+                line.set_value(RANDOM);
+            }
+        }
+        lines
+    }
+
+    /// Whether the foreign program draws a random seed.
+    pub(super) fn has_random_seed(&self) -> bool {
+        self.parts[self.decisive(SEED)].random_seed
     }
 
     /// Returns the comment on a key of a stage or, if `stage` is `None`, on a key that all stages share.
@@ -110,7 +132,7 @@ impl Whole {
 
     /// Adds remarks on settings that all stages share and for which the files have different values.
     fn contradictions(&mut self, base: &Path) {
-        let values: Vec<BTreeMap<String, String>> = self.parts.iter().map(|part| values(&part.plan, base)).collect();
+        let values: Vec<BTreeMap<String, String>> = self.parts.iter().map(|part| values(part, base)).collect();
         let keys: BTreeSet<&String> = values.iter().flat_map(BTreeMap::keys).collect();
         for key in keys {
             let decisive = self.decisive(key);
@@ -119,7 +141,7 @@ impl Whole {
             let line = chosen.line(key).map_or(String::new(), |line| format!(", line {line}"));
             let from = chosen.note(key).map_or(String::new(), |note| format!(" ({note})"));
             for (k, part) in self.parts.iter().enumerate() {
-                if value(k) == value(decisive) || (key == SEED && part.note(key).is_none()) {
+                if value(k) == value(decisive) || (key == SEED && part.line(key).is_none()) {
                     continue;
                 }
                 let own = part.note(key).map_or(String::new(), |note| format!("the value follows from {note}; "));
@@ -142,11 +164,15 @@ fn remark(part: &Finished, key: &str, value: &str, text: String) -> Remark {
 }
 
 /// Returns the keys that all stages share, except the output keys, with their values in TOML notation.
-fn values(plan: &Plan, base: &Path) -> BTreeMap<String, String> {
+fn values(part: &Finished, base: &Path) -> BTreeMap<String, String> {
     // with a comment on every key, `write` also lists keys that have their default values
-    let lines = write(plan, base, &|_, _| Some(String::new())).into_iter();
+    let lines = write(&part.plan, base, &|_, _| Some(String::new())).into_iter();
     let of_run = lines.filter(|line| line.stage.is_none() && !line.key.is_empty() && !line.key.starts_with("output."));
-    of_run.map(|line| (line.key, line.value)).collect()
+    let mut values: BTreeMap<String, String> = of_run.map(|line| (line.key, line.value)).collect();
+    if part.random_seed {
+        values.insert(SEED.to_owned(), RANDOM.to_owned());
+    }
+    values
 }
 
 /// Appends a number to stage names that occur several times.

@@ -94,3 +94,36 @@ proptest! {
         }
     }
 }
+
+/// Four columns hold residue numbers up to 9999; programs continue with 0 or 1. Other sequences of numbers are kept.
+#[test]
+fn residue_numbers_continue_beyond_four_columns() {
+    let numbers = |residues: &[(&str, &str)]| {
+        let lines = residues.iter().map(|(chain, number)| {
+            format!("HETATM    1  O   HOH {chain}{number:<8}   1.000   2.000   3.000  1.00  0.00           O\n")
+        });
+        let text: String = lines.collect();
+        read(&text).labels.iter().map(|label| label.number).collect::<Vec<i32>>()
+    };
+    for (residues, expected) in [
+        (
+            &[(" ", "9998"), (" ", "9999"), (" ", "   0"), (" ", "   0"), (" ", "   1")][..],
+            &[9998, 9999, 10_000, 10_000, 10_001][..],
+        ),
+        (&[("A", "9999"), ("A", "   1"), ("A", "   2")], &[9999, 10_001, 10_002]),
+        // the second period ends, too
+        (&[(" ", "9999"), (" ", "   0"), (" ", "9999"), (" ", "   0")], &[9999, 10_000, 19_999, 20_000]),
+        // another chain, or a number that begins anew, is kept
+        (&[("A", "9999"), ("A", "   0"), ("B", "   1"), ("B", "   0")], &[9999, 10_000, 1, 0]),
+        (&[("A", "9999"), ("B", "   0"), ("B", "   1")], &[9999, 0, 1]),
+        (&[("A", " 500"), ("A", "   1"), ("A", "   0")], &[500, 1, 0]),
+        (&[("A", "9999"), ("A", "   0"), ("A", "  50"), ("A", "   1")], &[9999, 10_000, 10_050, 1]),
+        (&[("A", "9999"), ("A", "   2")], &[9999, 2]),
+        // insertion codes, negative numbers and hybrid-36 numbers, which are no decimal numbers
+        (&[("A", "  52"), ("A", "  52A"), ("A", "  53")], &[52, 52, 53]),
+        (&[("A", "  -2"), ("A", "  -1"), ("A", "   0"), ("A", "   1")], &[-2, -1, 0, 1]),
+        (&[("A", "9999"), ("A", "A000"), ("A", "A001")], &[9999, 0, 0]),
+    ] {
+        assert_eq!(numbers(residues), expected, "{residues:?}");
+    }
+}

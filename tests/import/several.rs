@@ -55,6 +55,28 @@ fn each_file_is_a_stage_with_its_own_intervals_and_velocities() {
     );
 }
 
+/// A seed of -1 is a random seed. The first file that sets a seed decides, and a contradiction is named.
+#[test]
+fn the_seed_is_that_of_the_first_file_that_sets_one() {
+    let coupled = format!("{FORCES}nsteps = 5\ntcoupl = v-rescale\ntc-grps = system\ntau-t = 1\nref-t = 300\n");
+    let with = |seeds: [&str; 2]| {
+        let [a, b] = seeds.map(|seed| format!("{coupled}{seed}"));
+        of(&[("a.mdp", &a), ("b.mdp", &b)], &files())
+    };
+    let contradiction: &[&str] = &["run.seed"];
+    for (seeds, line, differing) in [
+        (["", ""], "seed = \"random\"", &[][..]),
+        (["ld-seed = -1", ""], "seed = \"random\"", &[]),
+        (["", "ld-seed = 7"], "seed = 7", &[]),
+        (["ld-seed = -1", "ld-seed = 7"], "seed = \"random\"", contradiction),
+        (["ld-seed = 7", "ld-seed = -1"], "seed = 7", contradiction),
+    ] {
+        let imported = with(seeds);
+        assert!(imported.text.contains(&format!("\n{line} ")), "{seeds:?}: {}", imported.text);
+        assert_eq!(imported.differing(), differing, "{seeds:?}");
+    }
+}
+
 #[test]
 fn contradictions_are_named_with_both_places() {
     let imported = of(

@@ -391,3 +391,42 @@ fn scaled_solutes_are_swapped() {
     case.rewrite("peptide-vacuum", &input(1, LANGEVIN, solute, 1));
     assert!(case.ends_with(2, &[]).contains("no solute is defined"));
 }
+
+/// Replicas of an exchange at constant volume must have the same volume. Rounding in the files is accepted.
+#[test]
+fn replicas_of_different_volumes_are_refused_without_a_barostat() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/water/water.rst7.xz");
+    let text = String::from_utf8(md::format::read(&file).unwrap()).unwrap();
+    let edges = text.lines().last().unwrap();
+    let scaled = |factor: f64| {
+        let numbers = edges.split_ascii_whitespace().map(|word| word.parse::<f64>().unwrap());
+        let numbers =
+            numbers.enumerate().map(|(k, value)| format!("{:12.7}", if k < 3 { value * factor } else { value }));
+        text.replace(edges, &numbers.collect::<String>())
+    };
+    let input = |barostat: &str| {
+        format!(
+            "[run]\nthreads = 2\n[forces]\ncutoff = \"0.8 nm\"\npme = {{ spacing = \"0.15 nm\", order = 4 }}\n\
+             [[stage]]\nkind = \"dynamics\"\nname = \"p\"\nsteps = 2\ntimestep = \"1 fs\"\nvelocities = \"generate\"\n\
+             {LANGEVIN}\n{barostat}\n[ensemble]\ntemperature = [\"300 K\", \"303 K\"]\nexchange = {{ every = \"2 steps\" }}\n\
+             replica = [{{}}, {{ set = {{ \"system.coordinates\" = \"b.rst7\" }} }}]\n"
+        )
+    };
+    let case = Case::new("water", &input(""));
+    std::fs::write(case.path("b.rst7"), scaled(1.02)).unwrap();
+    let messages = case.ends_with(2, &[]);
+    let volume = |factor: f64| {
+        let edges: Vec<f64> = edges.split_ascii_whitespace().map(|word| word.parse().unwrap()).collect();
+        // the file has edges in angstrom
+        format!("{:.4} nm^3", edges[..3].iter().map(|edge| edge * factor / 10.0).product::<f64>())
+    };
+    for part in ["stage \"p\" has no barostat", &volume(1.0), &volume(1.02), "replica 2"] {
+        assert!(messages.contains(part), "{part}: {messages}");
+    }
+    assert!(!case.path("out").exists());
+    std::fs::write(case.path("b.rst7"), scaled(1.0 + 2e-5)).unwrap();
+    case.ends_with(0, &["--output-dir", "rounded"]);
+    std::fs::write(case.path("b.rst7"), scaled(1.02)).unwrap();
+    case.rewrite("water", &input("barostat = { kind = \"c-rescale\", pressure = \"1 bar\" }"));
+    case.ends_with(0, &["--output-dir", "npt"]);
+}

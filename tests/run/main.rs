@@ -25,6 +25,7 @@ mod restart;
 mod restraints;
 mod signals;
 mod steps;
+mod successive;
 mod swaps;
 mod trust;
 mod tuning;

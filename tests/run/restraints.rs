@@ -260,3 +260,40 @@ fn a_run_that_goes_on_refuses_other_reference_positions() {
     put(&start, text.as_bytes());
     case.ends_with(0, &["--steps", "20"]);
 }
+
+/// Centers that start at the value of the variable: the first stage is checked before the run begins, and a later stage
+/// before its first step.
+#[test]
+fn moving_centers_stay_in_the_range_of_the_variable() {
+    let moving = |groups: &str, kind: &str, unit: &str, rate: &str| {
+        format!(
+            "restraints = {{ kind = \"{kind}\", groups = [{groups}], force_constant = \"1000 {unit}\", rate = \"{rate}\" }}"
+        )
+    };
+    let pair = |rate: &str| moving("\"index 4\", \"index 16\"", "distance", "kJ/mol/nm^2", rate);
+    let case = Case::new("peptide-vacuum", "");
+    for (restraint, part) in [
+        (pair("-20 nm/ps"), "outside the range of the distance"),
+        (
+            moving("\"index 4\", \"index 8\", \"index 16\"", "angle", "kJ/mol/rad^2", "2000 deg/ps"),
+            "outside the range of the angle",
+        ),
+    ] {
+        case.rewrite("peptide-vacuum", &stage(&restraint));
+        let messages = case.ends_with(2, &[]);
+        assert!(messages.contains(part) && messages.contains("restraints 1 of stage \"a\""), "{messages}");
+        assert!(!case.path("out").exists());
+    }
+    // the second stage continues the motion of the first stage from the value at its start
+    let first = stage(&pair("-0.1 nm/ps"));
+    let second = |rate: &str| {
+        let next =
+            format!("[[stage]]\nkind = \"dynamics\"\nname = \"b\"\nsteps = 200\ntimestep = \"1 fs\"\n{}", pair(rate));
+        format!("{first}\n{next}")
+    };
+    case.rewrite("peptide-vacuum", &second("-20 nm/ps"));
+    let messages = case.ends_with(2, &[]);
+    assert!(messages.contains("restraints 1 of stage \"b\"") && messages.contains("outside the range"), "{messages}");
+    case.rewrite("peptide-vacuum", &second("-0.1 nm/ps"));
+    case.ends_with(0, &["--output-dir", "slow"]);
+}

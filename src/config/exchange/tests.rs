@@ -86,6 +86,7 @@ fn what_has_no_known_ensemble_is_refused_with_its_reason() {
         (format!("{LANGEVIN}\n[run]\ntuning = \"measure\""), LIST, "20 fs", "its own PME grid"),
         (format!("{LANGEVIN}\n{NPT}\n{}", last("")), PRESSURES, "20 fs", "has no barostat"),
         (LANGEVIN.to_owned(), LIST, "182 fs", "ends before the first attempt"),
+        (format!("{LANGEVIN}\n{NPT}\n{}", last("")), LIST, "20 fs", "would give each replica its own volume"),
     ] {
         let found = problems(&stage, ensemble, every);
         assert!(found.iter().any(|problem| problem.contains(reason)), "{stage}: {found:?}");

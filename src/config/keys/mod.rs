@@ -68,7 +68,7 @@ static RUN: &[Key] = &[
     key("seed", Integer(0, i64::MAX), "1")
         .words(&["random"])
         .default(Is("1"))
-        .doc("Seed of all random numbers. The same seed gives the same run, bit for bit on the same machine with the same settings; change the seed for an independent run. \"random\" draws a seed from the operating system for each new run; the log and effective.toml list the seed as a number, and a continued run keeps the seed."),
+        .doc("Seed of all random numbers. Random numbers of thermostats, barostats and Monte Carlo moves depend on the seed and on the initial state of the run: positions, cell, and velocities from a file. Generated velocities depend on the seed only. The same seed with the same files gives the same run, bit for bit on the same machine with the same settings; a run that starts from another state, for example from the end of an earlier run, has independent random numbers. Change the seed for an independent run from the same state. \"random\" draws a seed from the operating system for each new run; the log and effective.toml list the seed as a number, and a continued run keeps the seed."),
     key("device", Text, "\"cpu\"")
         .default(Is("\"auto\""))
         .doc("Device that computes forces: \"auto\", \"cpu\", \"cuda\" or \"cuda:1\". \"auto\" uses the GPU if the GPU supports the system and its initial forces and energies agree with the CPU; log and summary give the reason for the choice. If a requested GPU is missing, or its results do not agree, the run ends with exit code 6."),

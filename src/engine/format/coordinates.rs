@@ -52,7 +52,7 @@ pub struct Label {
     pub element: u8,
     /// name of the residue
     pub residue: Name,
-    /// number of the residue; 0 if the residue number in the file is not a number
+    /// number of the residue, see [`ResidueNumbers`]; 0 if the residue number in the file is not a number
     pub number: i32,
     /// identifier of the chain and name of the segment
     pub chain: ChainLabel,
@@ -77,6 +77,44 @@ impl Label {
             place: hasher.finish(),
             ..self
         }
+    }
+}
+
+/// Reader of residue numbers in a format with few columns. Programs continue with 0 or 1 after the largest number that
+/// fits into the columns. In consecutive residues of one chain, the largest number followed by 0 or 1 therefore means
+/// that all following numbers of the chain are larger by one more period. If a number is smaller than the number before
+/// in another way, the numbers begin anew, and are not changed.
+pub(super) struct ResidueNumbers {
+    /// largest number that fits into the columns
+    largest: i32,
+    /// chain and number of the last residue, as in the file
+    last: Option<(ChainLabel, i32)>,
+    /// number that is added to the numbers in the file
+    added: i32,
+}
+
+impl ResidueNumbers {
+    /// Begins to read a file with `digits` columns for residue numbers.
+    pub(super) fn new(digits: u32) -> Self {
+        ResidueNumbers { largest: 10_i32.pow(digits) - 1, last: None, added: 0 }
+    }
+
+    /// Returns the number of the residue of the next atom. `printed` is the number in the file; `None` if the file has
+    /// no number. Insertion codes are ignored.
+    pub(super) fn next(&mut self, chain: ChainLabel, printed: Option<i32>) -> i32 {
+        let chain = ChainLabel { insertion_code: None, ..chain };
+        match (self.last, printed) {
+            (Some((before, last)), Some(now)) if before == chain => {
+                if last == self.largest && (now == 0 || now == 1) {
+                    self.added = self.added.saturating_add(self.largest + 1);
+                } else if now < last {
+                    self.added = 0;
+                }
+            }
+            _ => self.added = 0,
+        }
+        self.last = printed.map(|now| (chain, now));
+        printed.map_or(0, |now| now.saturating_add(self.added))
     }
 }
 

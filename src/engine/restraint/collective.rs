@@ -46,6 +46,11 @@ pub struct RestraintProgress {
 }
 
 impl RestraintProgress {
+    /// Center ξ₀ at the start of the stage, nm or rad; `None` before the first evaluation.
+    pub fn first_center(&self) -> Option<f64> {
+        self.center
+    }
+
     /// Work that the restraint has done in the stage until half a step after the last step, kJ/mol.
     pub fn work(&self) -> f64 {
         self.work.unwrap_or(0.0)

@@ -1,5 +1,7 @@
 //! Energy of a restraint as a function of the value ξ of its collective variable.
 
+use super::VariableKind;
+use crate::error::Problem;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::TAU;
 
@@ -54,6 +56,27 @@ impl Well {
             (Some(below), None) => center - below,
             (None, None) => center,
         }
+    }
+
+    /// Returns an error if the center leaves the range of a variable of the given kind during a stage of `duration`
+    /// (ps). `start` is the center at the start of the stage. At a center that the variable cannot reach, an angle or a
+    /// distance would be pushed against the end of its range, and the work of the center would have no meaning.
+    pub fn check_motion(&self, kind: VariableKind, start: f64, duration: f64) -> Result<(), Problem> {
+        let end = start + self.rate * duration;
+        if self.rate == 0.0 || kind.admits(end) {
+            return Ok(());
+        }
+        let spelled = |value: f64| match kind.is_angular() {
+            true => format!("{:.2} deg", value.to_degrees()),
+            false => format!("{value:.4} nm"),
+        };
+        let message = format!(
+            "rate moves the center from {} at the start of the stage to {} at its end, outside the range of the {}",
+            spelled(start),
+            spelled(end),
+            kind.name()
+        );
+        Err(Problem::new(message).help(format!("{}: choose a slower rate or a shorter stage", kind.range())))
     }
 
     fn at(&self, deviation: f64) -> (f64, f64) {

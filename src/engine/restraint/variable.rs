@@ -13,6 +13,10 @@ use crate::system::Molecules;
 use crate::term::{Dihedral, bend};
 use crate::vec3::{Mat3, Vec3};
 use serde::{Deserialize, Serialize};
+use std::f64::consts::PI;
+
+/// Largest rounding error (nm or rad) of a center, which is a sum of a few numbers of at most 10.
+const ROUNDING: f64 = 1e-12;
 
 /// Kinds of collective variables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,6 +46,25 @@ impl VariableKind {
     /// Whether the variable is an angle, in rad.
     pub fn is_angular(self) -> bool {
         matches!(self, VariableKind::Angle | VariableKind::Torsion)
+    }
+
+    /// Whether a center of a restraint of the variable is in the range of the variable, in nm or rad. Torsions are
+    /// periodic, so that every center is in their range.
+    pub fn admits(self, center: f64) -> bool {
+        match self {
+            VariableKind::Angle => (-ROUNDING..=PI + ROUNDING).contains(&center),
+            VariableKind::Torsion => true,
+            VariableKind::Distance | VariableKind::Rmsd => center >= -ROUNDING,
+        }
+    }
+
+    /// Describes the range of the variable.
+    pub fn range(self) -> &'static str {
+        match self {
+            VariableKind::Angle => "angles are between 0 and 180 deg",
+            VariableKind::Torsion => "torsions are between -180 and 180 deg",
+            VariableKind::Distance | VariableKind::Rmsd => "distances and RMSDs are never negative",
+        }
     }
 
     /// Name of the kind of variable in files.

@@ -13,7 +13,7 @@
 //! range      := 5-17 | 5:17 | 5 to 17              comparison := == | != | < | <= | > | >=
 //! ```
 //!
-//! `resid` is the residue number as printed in files. `index` counts atoms from 0, and `molecule` counts molecules from
+//! `resid` is the residue number in files. `index` counts atoms from 0, and `molecule` counts molecules from
 //! 0 in the order of their first atoms ([`Topology::molecules`]). Ranges include both ends. In a value, `*` stands for
 //! any text and `?` for any character, unless the value is in quotes or is the name of an atom. Names are
 //! case-sensitive, keywords are not.

@@ -78,7 +78,7 @@ pub struct Atom {
 pub struct Residue {
     /// residue name, e.g. `ALA`, `WAT`
     pub name: Name,
-    /// number as printed in files, 1-based
+    /// number in files, usually from 1; formats with few columns print only the last digits
     pub number: i32,
     /// index of the first atom of the residue
     pub first: u32,

@@ -25,7 +25,8 @@ pub(super) fn translate(draft: &mut Draft<'_>) -> Dynamics {
     }
     stage.com_removal = com_removal(draft, &stage);
     stage.velocities = velocities(draft);
-    if stage.velocities != Velocities::File || draft.is_given("ig") {
+    let is_random = stage.thermostat.as_ref().is_some_and(|thermostat| thermostat.kind.facts().is_random);
+    if stage.velocities != Velocities::File || is_random || stage.barostat.is_some() || draft.is_given("ig") {
         seed(draft);
     }
     stage
@@ -63,14 +64,10 @@ fn velocities(draft: &mut Draft<'_>) -> Velocities {
 
 fn seed(draft: &mut Draft<'_>) {
     match u64::try_from(draft.whole("ig")) {
-        Ok(seed) => {
-            draft.plan.run.seed = seed;
-            draft.carried("run.seed", &["ig"]);
-        }
-        Err(_) => {
-            draft.differs("ig", "AMBER draws a random seed; md uses run.seed = 1 unless the input sets another seed")
-        }
+        Ok(seed) => draft.plan.run.seed = seed,
+        Err(_) => draft.random_seed = true,
     }
+    draft.carried("run.seed", &["ig"]);
 }
 
 fn temperature(draft: &mut Draft<'_>, stage: &mut Dynamics) {

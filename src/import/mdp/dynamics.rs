@@ -40,17 +40,18 @@ fn seed(draft: &mut Draft<'_>, stage: &Dynamics) {
     let seeds = ["gen-seed", "ld-seed"].map(|name| (name, draft.whole(name)));
     let coupled = stage.thermostat.is_some() || stage.barostat.is_some();
     let used = seeds.into_iter().filter(|(name, _)| if *name == "gen-seed" { generated } else { coupled });
-    let used: Vec<(&str, i64)> = used.filter(|(name, _)| draft.is_given(name)).collect();
+    let used: Vec<(&str, i64)> = used.collect();
     let Some((name, seed)) = used.iter().find(|(_, seed)| *seed >= 0) else {
-        for (name, _) in used {
-            draft.differs(name, "GROMACS draws a random seed; md uses run.seed = 1 unless the input sets another seed");
+        if !used.is_empty() {
+            draft.random_seed = true;
+            draft.carried("run.seed", &used.iter().map(|(name, _)| *name).collect::<Vec<_>>());
         }
         return;
     };
     draft.plan.run.seed = seed.unsigned_abs();
     draft.carried("run.seed", &[name]);
     for (other, value) in used.iter().filter(|(other, _)| other != name) {
-        if value != seed {
+        if value != seed && draft.is_given(other) {
             draft.differs(other, "md has only one seed for all random numbers");
         } else {
             draft.no_use(other, "md uses the same seed");

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Version of the definition of [`Checkpoint`]; checkpoint files of other versions are refused.
-const VERSION: u32 = 14;
+const VERSION: u32 = 15;
 
 /// State of a run at a step, with all data that are needed to continue the run.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -32,6 +32,9 @@ pub struct Checkpoint {
     pub plan: Plan,
     /// fingerprint of the system as it was before tuning changed Coulomb cutoff and mesh
     pub system: Fingerprint,
+    /// seed of the random numbers of thermostats and barostats, which follows from the seed of the plan and the initial
+    /// state of the run; zero before the first step
+    pub noise_seed: u64,
     /// index, from 0, of the stage in which the checkpoint was written
     pub stage: usize,
     /// position of the run within the current stage
@@ -84,6 +87,7 @@ impl Checkpoint {
             run_id,
             plan: plan.clone(),
             system,
+            noise_seed: 0,
             stage: 0,
             place: RunPosition::default(),
             state: State::default(),

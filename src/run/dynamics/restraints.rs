@@ -5,8 +5,8 @@ use crate::error::{Error, Problem, Result};
 use crate::format::{check_order, read_coordinates};
 use crate::image::WholeMolecules;
 use crate::restraint::{
-    CollectiveRestraint, Configuration, Group, Held, Members, PositionRestraints, Potential, Restraints, Superposed,
-    Variable, VariableKind,
+    CollectiveRestraint, Configuration, Group, Held, Members, PositionRestraints, Potential, RestraintProgress,
+    Restraints, Superposed, Variable, VariableKind,
 };
 use crate::run::plan::{Plan, PositionRestraint, Restraint, Stage};
 use crate::select::select;
@@ -34,7 +34,39 @@ pub fn restraints(plan: &Plan, system: &System, start: &State) -> Result<Vec<Res
         });
         Ok(Restraints { positions, collective: collective.collect::<Result<_>>()? })
     };
-    plan.stages.iter().map(of).collect()
+    let all = plan.stages.iter().map(of).collect::<Result<Vec<Restraints>>>()?;
+    // later stages start from positions that are not known yet
+    if let (Some(stage), Some(restraints)) = (plan.stages.first(), all.first()) {
+        check_motions(stage, restraints, &[], start)?;
+    }
+    Ok(all)
+}
+
+/// Returns an error if a moving center of a restraint leaves the range of its variable before the end of the stage.
+/// `state` is the state at the start of the stage, which determines centers that the input file does not set.
+/// `progress` is the progress of the restraints if the stage continues, and otherwise empty.
+pub(in crate::run) fn check_motions(
+    stage: &Stage,
+    restraints: &Restraints,
+    progress: &[RestraintProgress],
+    state: &State,
+) -> Result<()> {
+    let Some(dynamics) = stage.dynamics() else { return Ok(()) };
+    let duration = dynamics.steps as f64 * dynamics.timestep;
+    for (index, restraint) in restraints.collective.iter().enumerate() {
+        let CollectiveRestraint { variable, potential: Potential::Well(well) } = &**restraint else { continue };
+        if well.rate == 0.0 {
+            continue;
+        }
+        let now = || {
+            let (cell, positions) = (state.cell.as_ref(), &state.positions[..]);
+            variable.find(Configuration { cell, positions, images: &variable.gather(cell, positions) }).value
+        };
+        let first = progress.get(index).and_then(RestraintProgress::first_center).or(well.center).unwrap_or_else(now);
+        let named = |problem: Problem| named(problem.into(), &format!("restraints {}", index + 1), stage);
+        well.check_motion(variable.kind(), first, duration).map_err(named)?;
+    }
+    Ok(())
 }
 
 /// Adds the name of the stage, and the name `what` of the restraint, to an input error.

@@ -113,7 +113,7 @@ impl SystemFiles {
 /// Settings of the computation of a run: seed, device, threads, precision, limits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunOptions {
-    /// seed of all random numbers of the run
+    /// seed of all random numbers of the run; random numbers of couplings also depend on the initial state
     pub seed: u64,
     /// device that computes the forces
     pub device: Device,

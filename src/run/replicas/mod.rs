@@ -9,7 +9,7 @@ mod scheduler;
 mod status;
 mod swap;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Problem, Result};
 use crate::format::LeftOut;
 use crate::observe::lock::OutputLock;
 use crate::observe::log::{Echo, Level, RunLog};
@@ -41,6 +41,12 @@ use swap::Member;
 /// Wall time between progress lines in the log of a replica.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(60);
 
+/// Largest relative difference of two volumes that count as equal. PDB files have edges in units of 0.001 Å. The volume
+/// of a cell with edges of 1.5 nm or more therefore has a relative rounding error of at most 3 · 5e-5 nm / 1.5 nm =
+/// 1e-4, and the difference of two volumes has twice this error. At the compressibility of water (4.5e-5 1/bar) this
+/// difference changes the pressure by 4 bar, which is far below the fluctuations of the pressure.
+const SAME_VOLUME: f64 = 2e-4;
+
 /// Data that replicas with the same files and force settings share.
 pub struct Start {
     /// system of the replicas, without bonded terms between constrained atoms
@@ -67,6 +73,32 @@ impl Start {
             known.push((plan, Arc::clone(&start)));
             Ok(start)
         })
+    }
+
+    /// Returns an error if the replicas of an exchange without a barostat start with different volumes. The acceptance
+    /// of an exchange assumes that all replicas have the volume of the ensemble. `plans` are the plans of the replicas.
+    pub fn check_volumes(starts: &[Arc<Self>], plans: &[&Plan]) -> Result<()> {
+        let exchanges = |plan: &&&Plan| plan.exchange.is_some();
+        let last = plans.first().filter(exchanges).and_then(|plan| plan.dynamics().next_back());
+        let Some((name, _)) = last.filter(|(_, dynamics)| dynamics.barostat.is_none()) else { return Ok(()) };
+        let volume = |start: &Arc<Self>| start.state.cell.map(|cell| cell.volume());
+        let is_same = |a: Option<f64>, b: Option<f64>| match (a, b) {
+            (Some(a), Some(b)) => (a - b).abs() <= SAME_VOLUME * a.max(b),
+            _ => a.is_none() && b.is_none(),
+        };
+        let (first, mut others) = (starts.first().and_then(volume), starts.iter().map(volume).enumerate());
+        let Some((index, other)) = others.find(|(_, other)| !is_same(first, *other)) else { return Ok(()) };
+        let spelled = |volume: Option<f64>| volume.map_or("no cell".to_owned(), |volume| format!("{volume:.4} nm^3"));
+        let message = format!(
+            "ensemble.exchange: stage \"{name}\" has no barostat, but replicas start with different volumes: replica 1 \
+             with {}, replica {} with {}",
+            spelled(first),
+            index + 1,
+            spelled(other)
+        );
+        let help = "start all replicas from structures with the same cell, for example from one run at constant \
+                    volume, or give the stage a barostat";
+        Err(Problem::new(message).help(help).into())
     }
 
     /// Returns the fingerprint of the system and a hash of the initial state, which are equal for equal starts.

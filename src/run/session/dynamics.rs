@@ -8,6 +8,7 @@ use crate::pair::ListSchedule;
 use crate::restraint::RestraintProgress;
 use crate::run::checkpoint::RunPosition;
 use crate::run::dynamics::frozen::{FrozenGroups, frozen_system, stop};
+use crate::run::dynamics::restraints::check_motions;
 use crate::run::dynamics::setup::Setup;
 use crate::run::dynamics::simulation::{Simulation, StageProgress};
 use crate::run::dynamics::start::prepare;
@@ -41,6 +42,7 @@ impl<'a> Session<'a> {
             prepare(&system, options, plan.run.seed, state)
                 .map_err(|error| explain(error, &self.job.system, state, &self.directory))?;
         }
+        check_motions(&plan.stages[index], &self.restraints[index], &place.restraints, state)?;
         let place = self.adapt_to_device(place, state)?;
         let lists = place.schedule.map_or_else(|| self.lists(state), Ok)?;
         let system = self.system_of(index)?;
@@ -120,7 +122,7 @@ impl<'a> Session<'a> {
         let mut swaps = Swaps::new(&self.job, index, &place)?;
         let RunPosition { done, first_time, lists, schedule, .. } = place;
         let options = swaps.as_ref().map_or(options, Swaps::dynamics);
-        let setup = Setup::new(system, options, plan.run.seed, state.cell.is_some())?;
+        let setup = Setup::new(system, options, self.history.next.noise_seed, state.cell.is_some())?;
         let setup = Setup { frozen: FrozenGroups::new(&self.job.system, system, state), ..setup };
         let mut simulation = Simulation::new(context, setup, state, StageProgress { steps: done, first_time, lists })?;
         let position = |simulation: &Simulation<'_>, swaps: Option<&Swaps<'_>>| -> Result<RunPosition> {

@@ -117,8 +117,8 @@ fn describe_seed(seed: u64) -> String {
         return seed.to_string();
     }
     format!(
-        "{seed}, the default: a repeated run with the same settings on the same machine is identical bit for bit; for \
-         independent runs set run.seed = \"random\""
+        "{seed}, the default: a repeated run with the same settings and files on the same machine is identical bit for \
+         bit; for independent runs set run.seed = \"random\""
     )
 }
 

@@ -34,6 +34,7 @@ use crate::run::checkpoint::fingerprint::Fingerprint;
 use crate::run::checkpoint::{Checkpoint, RunPosition};
 use crate::run::control::timing::Timing;
 use crate::run::dynamics::restraints::restraints;
+use crate::run::dynamics::setup::noise_seed;
 use crate::run::dynamics::simulation::{Simulation, Wanted};
 use crate::run::engine::reference_check::verify;
 use crate::run::engine::tuning::adopt;
@@ -169,6 +170,9 @@ impl<'a> Session<'a> {
         let (plan, next) = (self.job.plan, &mut self.history.next);
         let (first, mut place) = (next.stage, std::mem::take(&mut next.place));
         let is_start = next.is_start();
+        if is_start {
+            next.noise_seed = noise_seed(plan, &self.job.start);
+        }
         let mut state = std::mem::take(if is_start { &mut self.job.start } else { &mut next.state });
         if !is_start {
             self.log.note(&format!("continuing stage {} after {} steps", first + 1, place.done))?;

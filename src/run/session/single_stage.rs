@@ -2,7 +2,7 @@
 
 use crate::error::{Problem, Result};
 use crate::pair::ListSchedule;
-use crate::run::dynamics::setup::Setup;
+use crate::run::dynamics::setup::{Setup, noise_seed};
 use crate::run::dynamics::simulation::{Simulation, StageProgress};
 use crate::run::dynamics::start::prepare;
 use crate::run::engine::Engine;
@@ -58,7 +58,8 @@ impl Engine {
 
     /// Prepares dynamics that start at `state`: applies constraints to the positions, and generates velocities if the
     /// settings in `dynamics` request generated velocities. [`Simulation::step`] then does the steps. Device,
-    /// precision, seed and tuning are taken from `plan`; the stages of `plan` are ignored. Returns an error if
+    /// precision, seed and tuning are taken from `plan`; the stages of `plan` are ignored. Random numbers of couplings
+    /// depend on the seed and on `state`, so that another state has independent random numbers. Returns an error if
     /// `dynamics` needs the velocities of `state` and `state` has no velocities.
     pub fn simulation<'a>(
         &self,
@@ -80,11 +81,12 @@ impl Engine {
             output: StageOutput::default(),
         };
         let plan = Plan { stages: vec![stage], ..plan.clone() };
+        let seed = noise_seed(&plan, state);
         let context = self.pool.install(|| {
             prepare(system, dynamics, plan.run.seed, state)?;
             self.context(&plan, system, self.lists(&plan, system, state)?)
         })?;
-        let setup = Setup::new(system, dynamics, plan.run.seed, state.cell.is_some())?;
+        let setup = Setup::new(system, dynamics, seed, state.cell.is_some())?;
         Simulation::new(context, setup, state, StageProgress { first_time: state.time, ..StageProgress::default() })
     }
 }

@@ -182,7 +182,7 @@ impl<'a> Session<'a> {
         let context = self.context_of(new, simulation, swaps)?;
         let dynamics = swaps.member.state(new).dynamics;
         let system = self.system_of(swaps.index)?;
-        let setup = Setup::new(&system, dynamics, self.job.plan.run.seed, state.cell.is_some())?;
+        let setup = Setup::new(&system, dynamics, self.history.next.noise_seed, state.cell.is_some())?;
         let setup = Setup { frozen: FrozenGroups::new(&self.job.system, &system, state), ..setup };
         let progress = StageProgress { steps: simulation.local_step, first_time: swaps.first_time, lists };
         let mut next = Simulation::new(context, setup, state, progress)?;

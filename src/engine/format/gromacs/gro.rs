@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::Parsed;
 use crate::cell::PeriodicCell;
 use crate::error::Problem;
-use crate::format::coordinates::{Coordinates, FARTHEST, FASTEST, Label, time_of_title, too_long};
+use crate::format::coordinates::{Coordinates, FARTHEST, FASTEST, Label, ResidueNumbers, time_of_title, too_long};
 use crate::format::number;
 use crate::system::Name;
 use crate::vec3::{Vec3, vec3};
@@ -73,7 +73,11 @@ pub(in crate::format) fn read(bytes: &[u8]) -> Parsed<Coordinates> {
         let name = Name::new(&String::from_utf8_lossy(&row[NAME]));
         Label { name, ..Label::default() }.in_residue(&row[RESIDUE], &row[NUMBER], &row[NUMBER])
     };
-    let labels = rows.par_iter().map(label).collect();
+    let mut labels: Vec<Label> = rows.par_iter().map(label).collect();
+    let mut numbers = ResidueNumbers::new(NUMBER.len() as u32);
+    for (label, row) in labels.iter_mut().zip(rows) {
+        label.number = numbers.next(label.chain, number::integer(&row[NUMBER]));
+    }
     Ok(Coordinates {
         time: time_of_title(&title),
         title,

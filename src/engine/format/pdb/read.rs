@@ -11,9 +11,10 @@ use crate::cell::PeriodicCell;
 use crate::error::{Parsed, Problem};
 use crate::format::alternative::Alternative;
 use crate::format::coordinates::{
-    Coordinates, FARTHEST, Label, LeftOut, cell_of, has_symmetry, is_dummy, scaled, too_long,
+    Coordinates, FARTHEST, Label, LeftOut, ResidueNumbers, cell_of, has_symmetry, is_dummy, scaled, too_long,
 };
 use crate::format::element;
+use crate::format::number::integer;
 use crate::format::text::without_mark;
 use crate::system::{ChainLabel, Name};
 use crate::units::ANGSTROM;
@@ -22,6 +23,8 @@ use crate::vec3::Vec3;
 /// Number of lines that are searched for an atom record if the first line is not a PDB record.
 const LOOKED_AT: usize = 100;
 
+/// Number of columns of a residue number.
+const RESIDUE_DIGITS: u32 = 4;
 /// Columns of the space group in a `CRYST1` record. [`COPIES`] are the columns of the number of copies of the molecule
 /// in the cell (Z).
 const GROUP: std::ops::Range<usize> = 55..66;
@@ -124,6 +127,7 @@ pub(in crate::format) fn read_models(bytes: &[u8]) -> Parsed<Vec<Coordinates>> {
 pub fn read_model(bytes: &[u8]) -> Parsed<Model> {
     let mut model = Model::default();
     let mut alternative = Alternative::default();
+    let mut numbers = ResidueNumbers::new(RESIDUE_DIGITS);
     let mut cell_line: Option<usize> = None;
     for (index, line) in without_mark(bytes).split(|&byte| byte == b'\n').enumerate() {
         let (name, line) = record(line);
@@ -131,7 +135,7 @@ pub fn read_model(bytes: &[u8]) -> Parsed<Model> {
             b"ATOM  " | b"HETATM" => {
                 let atom = AtomLine::new(line);
                 match alternative.is_taken(atom.residue(), atom.location()) {
-                    true => model.atom(&atom),
+                    true => model.atom(&atom, &mut numbers),
                     false => {
                         model.left_out += 1;
                         Ok(())
@@ -180,7 +184,7 @@ impl Model {
         Coordinates { title, time, positions, velocities: None, cell, labels, left_out }
     }
 
-    fn atom(&mut self, atom: &AtomLine<'_>) -> Parsed<()> {
+    fn atom(&mut self, atom: &AtomLine<'_>, numbers: &mut ResidueNumbers) -> Parsed<()> {
         let [Some(x), Some(y), Some(z)] = atom.coordinates() else {
             let problem = Problem::new("expected x, y and z of an atom in the columns 31-38, 39-46 and 47-54");
             return Err(problem.help("the columns of PDB files are fixed; perhaps the line is cut off"));
@@ -195,7 +199,9 @@ impl Model {
             chain: ChainLabel { chain, segment, insertion_code: atom.insertion_code().chars().next() },
             ..Label::default()
         };
-        self.labels.push(label.in_residue(atom.residue_name(), atom.residue_number(), atom.residue()));
+        let number = numbers.next(label.chain, integer(atom.residue_number()));
+        let label = label.in_residue(atom.residue_name(), atom.residue_number(), atom.residue());
+        self.labels.push(Label { number, ..label });
         Ok(())
     }
 
