@@ -1,12 +1,13 @@
 //! Motion of the whole system: the velocity of the center of mass, and in vacuum also the rotation about the center of
 //! mass.
 //!
-//! Work of a removal. The energy at t is U + ½ (K(t−½) + K(t+½)), with the potential energy U and the kinetic energies K
-//! of both half steps. The velocities v(t+½) lose the motion u of the whole system after the atoms have moved to x(t+dt).
-//! The energy at t+dt is therefore smaller by K(u) + ½ dt Σ u·F(t+dt), where K(u) is the kinetic energy of u. The sum Σ
-//! u·F is zero if no force acts on the motion u, that is, if the total force and, for a rotation, the total torque are
-//! zero. The kinetic energy K(u) is subtracted from the work of the thermostat, so that the conserved energy does not
-//! change. `md check` warns of position restraints with a removal, because these restraints act on the motion u.
+//! Work of a removal. The energy at t is U + ½ (K(t−½) + K(t+½)), with the potential energy U and the kinetic energies
+//! K of both half steps. The velocities v(t+½) lose the motion u of the whole system after the atoms have moved to
+//! x(t+dt). The energy at t+dt is therefore smaller by K(u) + ½ dt Σ u·F(t+dt), where K(u) is the kinetic energy of u.
+//! The sum Σ u·F is zero if no force acts on the motion u, that is, if the total force and, for a rotation, the total
+//! torque are zero. The kinetic energy K(u) is subtracted from the work of the thermostat, so that the conserved
+//! energy does not change. `md check` warns of position restraints with a removal, because these restraints act on the
+//! motion u.
 
 use nalgebra::{Matrix3, SymmetricEigen, Vector3};
 
