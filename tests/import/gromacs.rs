@@ -27,11 +27,6 @@ fn a_minimisation_of_charmm() {
     assert_eq!((forces.constraints, forces.rigid_water), (ConstraintKind::HBonds, true));
     assert_eq!(imported.plan.system.define, ["DIHRES"]);
     assert_eq!(imported.differing(), ["define"]);
-    assert!(
-        imported.text.contains("\nseed = \"random\"") && imported.text.contains("# gen_seed = -1"),
-        "{}",
-        imported.text
-    );
     assert_eq!((imported.remark("define").line, imported.plan.stages[0].name.as_str()), (Some(2), "charmm-min"));
     assert!(imported.plan.output.trajectories.is_empty());
 }
@@ -73,6 +68,11 @@ fn constant_volume_of_the_tutorial() {
     assert_eq!((trajectory.file.as_str(), trajectory.every), ("trajectory.trr", Interval::Steps(500)));
     assert!(trajectory.velocities && !trajectory.forces);
     assert_eq!(imported.differing(), ["define"]);
+    assert!(
+        imported.text.contains("\nseed = \"random\"") && imported.text.contains("# gen_seed = -1"),
+        "{}",
+        imported.text
+    );
     assert_eq!(imported.remark("lincs_iter").line, Some(16));
 }
 
