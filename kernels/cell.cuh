@@ -12,19 +12,44 @@ __device__ inline Vec3<double> to_fractional(const Lattice& cell, Vec3<double> r
     return vec3((r.x - sy * cell.bx - sz * cell.cx) / cell.ax, sy, sz);
 }
 
-// Returns the shortest periodic image of a displacement. The result is the shortest image if the length of this image
-// is below the largest cutoff that the cell allows.
+// Returns the k-th integer in the order of the distance from `value`, k = 0, 1, 2, ….
+__device__ inline double outward(double value, int k) {
+    const double nearest = round(value), steps = (k + 1) / 2, side = value < nearest ? -1.0 : 1.0;
+    return nearest + (k % 2 == 0 ? -side * steps : side * steps);
+}
+
+// Returns the shortest periodic image of a displacement of any length, as `PeriodicCell::nearest_image` finds it.
+__device__ __noinline__ Vec3<double> nearest_image(const Lattice& cell, Vec3<double> d) {
+    const int most = 129;
+    const double equal = 1e-13;
+    double shortest = norm_squared(d), na = 0.0, nb = 0.0, nc = 0.0;
+    if (!(shortest < 1e300)) return d;
+    for (int p = 0; p < most; ++p) {
+        const double k = outward(-d.z / cell.cz, p), z = d.z + k * cell.cz;
+        if (z * z >= shortest) break;
+        const double y0 = d.y + k * cell.cy, x0 = d.x + k * cell.cx;
+        for (int q = 0; q < most; ++q) {
+            const double j = outward(-y0 / cell.by, q), y = y0 + j * cell.by, x1 = x0 + j * cell.bx;
+            if (z * z + y * y >= shortest) break;
+            const double i = round(-x1 / cell.ax), x = x1 + i * cell.ax, square = x * x + y * y + z * z;
+            if (square < shortest * (1.0 - equal)) shortest = square, na = i, nb = j, nc = k;
+        }
+    }
+    return d + lattice_shift(cell, na, nb, nc);
+}
+
+// Returns the shortest periodic image of a displacement.
 __device__ inline Vec3<double> minimum_image(const Lattice& cell, Vec3<double> d) {
     if (!cell.periodic) return d;
-    // most displacements are shorter than half of the cell along x, y and z, so that all three roundings below would
-    // give zero
-    if (fabs(d.z) < 0.5 * cell.cz && fabs(d.y) < 0.5 * cell.by && fabs(d.x) < 0.5 * cell.ax) return d;
+    // no image of a displacement that is shorter than half of the smallest width is shorter
+    const double width = 0.5 * fmin(cell.ax, fmin(cell.by, cell.cz));
+    if (norm_squared(d) < width * width) return d;
     const double nc = rint(d.z / cell.cz);
-    d = d - vec3(nc * cell.cx, nc * cell.cy, nc * cell.cz);
-    const double nb = rint(d.y / cell.by);
-    d = d - vec3(nb * cell.bx, nb * cell.by, 0.0);
-    d.x -= rint(d.x / cell.ax) * cell.ax;
-    return d;
+    Vec3<double> reduced = d - vec3(nc * cell.cx, nc * cell.cy, nc * cell.cz);
+    const double nb = rint(reduced.y / cell.by);
+    reduced = reduced - vec3(nb * cell.bx, nb * cell.by, 0.0);
+    reduced.x -= rint(reduced.x / cell.ax) * cell.ax;
+    return norm_squared(reduced) < width * width ? reduced : nearest_image(cell, d);
 }
 
 // Wraps a position into the cell, and stores in `image` the lattice image (na, nb, nc) in which the position was.

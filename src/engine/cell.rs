@@ -125,7 +125,7 @@ impl PeriodicCell {
 
     /// Returns the largest cutoff (nm) within which an atom has at most one image, the minimum image. This cutoff is
     /// half of the smallest diagonal element of the reduced cell.
-    #[inline]
+    #[inline(always)]
     pub fn max_cutoff(&self) -> f64 {
         0.5 * self.rows[0].x.min(self.rows[1].y).min(self.rows[2].z)
     }
@@ -199,14 +199,22 @@ impl PeriodicCell {
     }
 
     /// Returns the shortest periodic image of a displacement (nm), for every cell and every distance.
-    #[inline]
+    #[inline(always)]
     pub fn minimum_image(&self, d: Vec3) -> Vec3 {
-        if self.is_shortest(d) { d } else { d + self.shift(self.nearest_image(d)) }
+        if self.is_shortest(d) { d } else { self.minimum_image_of_far(d) }
+    }
+
+    /// Returns the shortest image of a displacement that may be longer than [`Self::max_cutoff`].
+    #[cold]
+    #[inline(never)]
+    fn minimum_image_of_far(&self, d: Vec3) -> Vec3 {
+        let reduced = self.image_within_cutoff(d);
+        if self.is_shortest(reduced) { reduced } else { d + self.shift(self.nearest_image(d)) }
     }
 
     /// Returns whether a displacement is shorter than [`Self::max_cutoff`]. No periodic image of such a displacement is
     /// shorter, because every lattice vector is at least twice as long as [`Self::max_cutoff`].
-    #[inline]
+    #[inline(always)]
     fn is_shortest(&self, d: Vec3) -> bool {
         d.norm_squared() < self.max_cutoff().powi(2)
     }
@@ -298,18 +306,9 @@ fn outward(value: f64) -> impl Iterator<Item = f64> {
 
 /// Returns the shortest periodic image of a displacement (nm), or the displacement unchanged if `cell` is `None`
 /// (vacuum).
-#[inline]
+#[inline(always)]
 pub fn displacement(cell: Option<&PeriodicCell>, d: Vec3) -> Vec3 {
     cell.map_or(d, |cell| cell.minimum_image(d))
-}
-
-/// Calls [`PeriodicCell::image_within_cutoff`]. Returns the displacement unchanged if `cell` is `None` (vacuum).
-#[inline(always)]
-pub fn displacement_within_cutoff(cell: Option<&PeriodicCell>, d: Vec3) -> Vec3 {
-    match cell {
-        Some(cell) => cell.image_within_cutoff(d),
-        None => d,
-    }
 }
 
 #[cfg(test)]

@@ -47,6 +47,30 @@ fn what_files_hold_reaches_the_terminal_without_control_characters_and_not_at_an
     }
 }
 
+/// The atoms have no charges, and a 1-4 pair of function type 2 has charges of 1 and −0.5 e of its own, 0.25 nm apart.
+#[test]
+fn pairs_keep_their_own_charges_among_atoms_without_charges() {
+    let folder = tempfile::tempdir().unwrap();
+    let atoms: String = (1..=2).map(|k| format!("{k} C 1 MOL C{k} 1 0.0 12.01\n")).collect();
+    let topology = format!(
+        "[ defaults ]\n1 2 no 1 1\n[ atomtypes ]\nC 12.01 0.0 A 0.3 0.1\n[ moleculetype ]\nMOL 0\n[ atoms ]\n{atoms}\
+         [ pairs ]\n1 2 2 0.5 1.0 -1.0 0.3 0.0\n[ system ]\nx\n[ molecules ]\nMOL 1\n"
+    );
+    let coordinates = "x\n    2\n    1MOL     C1    1   1.000   1.000   1.000\n    1MOL     C2    2   1.250   1.000   1.000\n\
+                       \x20  3.0 3.0 3.0\n";
+    std::fs::write(folder.path().join("x.top"), topology).unwrap();
+    std::fs::write(folder.path().join("x.gro"), coordinates).unwrap();
+    std::fs::write(folder.path().join("x.toml"), "[system]\ntopology = \"x.top\"\ncoordinates = \"x.gro\"\n").unwrap();
+    for precision in ["mixed", "double"] {
+        let output = md(folder.path()).args(["energy", "x.toml", "--precision", precision]).output().unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        let found = said.lines().find_map(|line| line.strip_prefix("coulomb_14 ")).unwrap().trim();
+        // C q q′/r with C = 138.935 kJ/mol nm/e²
+        let expected = -0.5 * md::units::COULOMB / 0.25;
+        assert!((found.parse::<f64>().unwrap() / expected - 1.0).abs() < 1e-6, "{precision}: {said}");
+    }
+}
+
 #[test]
 fn gromacs_files_are_checked_computed_described_and_run() {
     let folder = tempfile::tempdir().unwrap();

@@ -20,6 +20,8 @@ mod phases;
 mod potential;
 mod reference;
 mod refresh;
+#[cfg(test)]
+mod tests;
 mod volume_move;
 mod work;
 

@@ -31,8 +31,11 @@ pub(super) fn electrostatics(
         ElectrostaticsSpec::Off => Electrostatics::Off,
         ElectrostaticsSpec::Plain => Electrostatics::Plain,
         ElectrostaticsSpec::ReactionField { permittivity } => Electrostatics::ReactionField { permittivity },
-        // without charges, as in noble gases, PME is not needed
-        ElectrostaticsSpec::Pme(_) if topology.atoms.iter().all(|atom| atom.charge == 0.0) => Electrostatics::Off,
+        // without charges, as in noble gases, PME is not needed; 1-4 pairs may have charges of their own
+        ElectrostaticsSpec::Pme(_) if topology.atoms.iter().all(|atom| atom.charge == 0.0) => {
+            let is_charged = topology.bonded.pairs14.iter().any(|pair| pair.charge_product != 0.0);
+            if is_charged { Electrostatics::Plain } else { Electrostatics::Off }
+        }
         ElectrostaticsSpec::Pme(spec) => {
             let (parameters, alternatives) = pme_parameters(options, spec, truncation, topology, state)?;
             return Ok((Electrostatics::Pme(parameters), alternatives));

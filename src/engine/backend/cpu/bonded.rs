@@ -7,7 +7,7 @@
 
 use super::threads::{WorkPartition, partition};
 use crate::backend::Energies;
-use crate::cell::{PeriodicCell, displacement_within_cutoff};
+use crate::cell::{PeriodicCell, displacement};
 use crate::simd::{Arithmetic, Float, Kernel, LANES, Simd};
 use crate::system::{self, BondedTerm, Cmap, Electrostatics, Pair14, System, Topology, bonded_terms};
 use crate::term::{self, CmapTable, DISPLACEMENTS, Dihedral, relative_positions};
@@ -201,7 +201,7 @@ impl<'a> BondedKernel<'a> {
     fn between<S: Simd>(&self, i: &[u32; LANES], j: &[u32; LANES]) -> Vec3<S::F> {
         let mut d = [[0f32; LANES]; 3];
         for lane in 0..LANES {
-            let difference = displacement_within_cutoff(self.cell, self.position(i[lane]) - self.position(j[lane]));
+            let difference = displacement(self.cell, self.position(i[lane]) - self.position(j[lane]));
             [d[0][lane], d[1][lane], d[2][lane]] = difference.map(|v| v as f32).to_array();
         }
         vec3(S::F::load(&d[0]), S::F::load(&d[1]), S::F::load(&d[2]))
@@ -258,7 +258,7 @@ impl<'a> BondedKernel<'a> {
     /// Returns the displacement r_i − r_j (nm) to the nearest image.
     #[inline(always)]
     fn displacement(&self, i: u32, j: u32) -> Vec3 {
-        displacement_within_cutoff(self.cell, self.position(i) - self.position(j))
+        displacement(self.cell, self.position(i) - self.position(j))
     }
 
     /// Returns the displacements (nm) between consecutive atoms of a chain of four atoms.

@@ -82,7 +82,7 @@ pub(super) fn select_terms(
         zones == 0
             && those[1..].iter().all(|&number| {
                 let d = at(number) - at(those[0]);
-                let images = cell.to_fractional(d - cell.image_within_cutoff(d)).to_array();
+                let images = cell.to_fractional(d - cell.minimum_image(d)).to_array();
                 (0..3).all(|k| !region.divided[k] || images[k].abs() < 0.5)
             })
     };

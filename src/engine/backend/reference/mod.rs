@@ -10,7 +10,7 @@ mod nonbonded;
 mod sample;
 
 use super::{DispersionTail, Energies, Evaluation, Workload};
-use crate::cell::{PeriodicCell, displacement_within_cutoff};
+use crate::cell::{PeriodicCell, displacement};
 use crate::ensemble::multiple_time_steps::LongRange;
 use crate::error::Problem;
 use crate::pme::{self, MeshPotential, ReferencePme};
@@ -42,7 +42,7 @@ struct Geometry<'a> {
 impl Geometry<'_> {
     /// Returns the displacement r_i − r_j to the nearest image.
     fn between(&self, i: u32, j: u32) -> Vec3 {
-        displacement_within_cutoff(self.cell, self.positions[i as usize] - self.positions[j as usize])
+        displacement(self.cell, self.positions[i as usize] - self.positions[j as usize])
     }
 }
 

@@ -30,8 +30,9 @@ pub(super) struct TypeTable<const N: usize> {
 impl<const N: usize> TypeTable<N> {
     /// Adds a row. If an earlier row has the same types, the new row replaces the earlier row, and the function returns
     /// whether the parameters of the two rows differ. With `multiple`, consecutive rows of the same types in the same
-    /// order form a block, whose rows are terms of one interaction. A second block of the same types is refused, unless
-    /// the first block has a single row and the second block repeats this row.
+    /// order form a block, whose rows are terms of one interaction; a row that repeats an earlier row of the block is
+    /// left out. A second block of the same types is refused, unless the first block has a single row and the second
+    /// block repeats this row.
     pub(super) fn add(&mut self, types: [u32; N], parameters: Parameters, multiple: bool) -> Parsed<bool> {
         self.found.clear();
         let key = canonical(types);
@@ -47,8 +48,11 @@ impl<const N: usize> TypeTable<N> {
         let continues = index + 1 == self.blocks.len() && self.blocks[index].0 == types;
         let rows = &mut self.blocks[index].1;
         if multiple && continues {
-            rows.end += 1;
-            self.parameters.push(parameters);
+            // grompp leaves out a row that repeats an earlier row of its block
+            if !self.parameters[rows.clone()].contains(&parameters) {
+                rows.end += 1;
+                self.parameters.push(parameters);
+            }
         } else if !multiple {
             let before = &mut self.parameters[rows.clone()];
             let replaced = before.iter().any(|row| *row != parameters);

@@ -1,7 +1,7 @@
 //! Excluded pairs at distances beyond the range in which the pair kernel subtracts their reciprocal-space interaction.
 
 use super::{LjPme, Nonbonded};
-use crate::cell::{PeriodicCell, displacement_within_cutoff};
+use crate::cell::{PeriodicCell, displacement};
 use crate::vec3::Vec3;
 
 /// Largest distance, as a fraction of the cutoff, up to which the kernel corrects excluded pairs.
@@ -18,7 +18,7 @@ impl Nonbonded {
         mut visit: impl FnMut([usize; 2], Vec3, f64, [f64; 2]),
     ) {
         for &[i, j] in &self.far_exclusions {
-            let d = displacement_within_cutoff(cell, positions[i as usize] - positions[j as usize]);
+            let d = displacement(cell, positions[i as usize] - positions[j as usize]);
             let [i, j] = [i as usize, j as usize];
             let product = |charges: &[f32]| f64::from(charges[i]) * f64::from(charges[j]);
             let charges = product(&self.charges);
@@ -41,9 +41,8 @@ impl Nonbonded {
         // cutoff by the buffer when the list is built therefore stays within the cutoff, where the kernel corrects it
         let buffer = self.schedule.outer - self.cutoff;
         let near = (NEAR_EXCLUSION * self.cutoff).min(self.cutoff - buffer).max(0.0).powi(2);
-        let distance2 = |[i, j]: [u32; 2]| {
-            displacement_within_cutoff(cell, positions[i as usize] - positions[j as usize]).norm_squared()
-        };
+        let distance2 =
+            |[i, j]: [u32; 2]| displacement(cell, positions[i as usize] - positions[j as usize]).norm_squared();
         self.far_exclusions.extend(self.excluded_pairs.iter().filter(|&&pair| distance2(pair) > near));
     }
 }

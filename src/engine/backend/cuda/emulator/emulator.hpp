@@ -23,6 +23,7 @@
 #define __global__
 #define __shared__ static thread_local
 #define __launch_bounds__(...)
+#define __noinline__ __attribute__((noinline)) inline
 
 struct float2 { float x, y; };
 struct alignas(16) float4 { float x, y, z, w; };
