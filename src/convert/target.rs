@@ -124,7 +124,9 @@ impl<'a> Target<'a> {
     /// the format could not hold.
     pub(super) fn finish(mut self) -> Result<Option<&'static str>> {
         match (self.kind, self.first.take()) {
-            (Kind::Structure(structure), Some(frame)) => return self.write_structure(structure, frame).map(|()| None),
+            (Kind::Structure(structure), Some(frame)) => {
+                return self.write_structure(structure, frame).map(|()| self.cut_names());
+            }
             (Kind::Trajectory(format, precision), Some(first)) => {
                 let timestep = if first.step > 0 { first.time / first.step as f64 } else { 0.0 };
                 self.create(format, precision, Spacing { steps: 1, timestep }, &first)?;
@@ -132,9 +134,27 @@ impl<'a> Target<'a> {
             (_, None) => {}
         }
         let Some(sink) = self.sink.take() else { return Ok(None) };
-        let warning = sink.warning();
+        let warning = sink.warning().or_else(|| self.cut_names());
         let rename = |_| std::fs::rename(self.temporary(), &self.path).map_err(|error| Error::io(&self.path, error));
         sink.close().and_then(rename).inspect_err(|_| self.discard()).map(|()| warning)
+    }
+
+    /// Returns a warning if the format has fewer columns than a written name has characters.
+    fn cut_names(&self) -> Option<&'static str> {
+        let columns = match self.kind {
+            Kind::Structure(Structure::Pdb) => 4,
+            Kind::Structure(Structure::Gro) => 5,
+            Kind::Trajectory(format, _) if format.extension == "pdb" => 4,
+            _ => return None,
+        };
+        let topology = if self.atoms.is_some() { &self.written } else { &self.system };
+        let is_long = |atom: &Atom| {
+            let residue = topology.residues.get(atom.residue as usize).map_or("", |residue| residue.name.as_str());
+            atom.name.as_str().len().max(residue.len()) > columns
+        };
+        let warning = "names of atoms or residues are longer than the columns of the format, and were cut; mmCIF (.cif) \
+                       holds names of any length";
+        topology.atoms.iter().any(is_long).then_some(warning)
     }
 
     fn temporary(&self) -> PathBuf {
@@ -310,4 +330,28 @@ fn nameless(count: usize) -> Topology {
     let (name, type_name) = (Name::default(), Name::default());
     let atom = Atom { name, type_name, element: 0, mass: 0.0, charge: 0.0, lj_type: 0, residue: 0 };
     Topology { atoms: vec![atom; count], ..Topology::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::Residue;
+
+    #[test]
+    fn names_that_are_cut_are_warned_of() {
+        let folder = tempfile::tempdir().unwrap();
+        let written = |file: &str, atom: &str, residue: &str| {
+            let mut topology = nameless(1);
+            topology.atoms[0].name = Name::new(atom);
+            topology.residues = vec![Residue { name: Name::new(residue), number: 1, first: 0 }];
+            let mut target = Target::new(&folder.path().join(file), Some(&topology), 1, None, true, None).unwrap();
+            target.write(&StoredFrame { positions: vec![Vec3::ZERO], ..StoredFrame::default() }).unwrap();
+            target.finish().unwrap().is_some()
+        };
+        for (file, most) in [("a.pdb", 4), ("a.gro", 5), ("a.cif", 16)] {
+            let longer = &"ABCDEFGHIJKLMNOPQ"[..most + 1];
+            assert!(!written(file, &longer[..most], &longer[..most]), "{file}");
+            assert_eq!([written(file, longer, "R"), written(file, "C", longer)], [most < 16; 2], "{file}");
+        }
+    }
 }

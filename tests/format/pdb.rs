@@ -119,10 +119,10 @@ fn residue_numbers_continue_beyond_four_columns() {
         (&[("A", " 500"), ("A", "   1"), ("A", "   0")], &[500, 1, 0]),
         (&[("A", "9999"), ("A", "   0"), ("A", "  50"), ("A", "   1")], &[9999, 10_000, 10_050, 1]),
         (&[("A", "9999"), ("A", "   2")], &[9999, 2]),
-        // insertion codes, negative numbers and hybrid-36 numbers, which are no decimal numbers
+        // insertion codes, negative numbers and hybrid-36 numbers
         (&[("A", "  52"), ("A", "  52A"), ("A", "  53")], &[52, 52, 53]),
         (&[("A", "  -2"), ("A", "  -1"), ("A", "   0"), ("A", "   1")], &[-2, -1, 0, 1]),
-        (&[("A", "9999"), ("A", "A000"), ("A", "A001")], &[9999, 0, 0]),
+        (&[("A", "9999"), ("A", "A000"), ("A", "A001")], &[9999, 10_000, 10_001]),
     ] {
         assert_eq!(numbers(residues), expected, "{residues:?}");
     }

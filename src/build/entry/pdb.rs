@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use md_engine::error::Problem;
 use md_engine::format::coordinates::cell_of;
-use md_engine::format::pdb::lines::{AtomLine, number, record, text};
+use md_engine::format::pdb::lines::{AtomLine, number, record, residue_number, text};
 use md_engine::units::ANGSTROM;
 
 use super::model::{
@@ -139,7 +139,7 @@ impl<'a> Reader<'a> {
             chain,
             unit: chain,
             residue: &residue,
-            number: residue_number(atom.residue_number())?,
+            number: number_of_residue(atom.residue_number())?,
             insertion_code: code(atom.insertion_code()),
             is_hetero,
             may_be_polymer: !is_ended,
@@ -185,7 +185,7 @@ impl<'a> Reader<'a> {
             addresses.push(Address {
                 chain: text(line, chain..chain + 1).to_owned(),
                 residue: text(line, residue..residue + 3).to_owned(),
-                number: residue_number(text(line, number..number + 4).as_bytes())?,
+                number: number_of_residue(text(line, number..number + 4).as_bytes())?,
                 insertion_code: code(text(line, number + 4..number + 5)),
                 atom: atom.map_or("SG", |start| text(line, start..start + 4)).to_owned(),
             });
@@ -277,34 +277,9 @@ fn address(entry: &Entry, [chain, residue, atom]: Place) -> Address {
     }
 }
 
-/// Parses a residue number. Numbers beyond 9999 may be in the hybrid-36 notation of the Computational
-/// Crystallography Toolbox, in which `A000` follows 9999 and `a000` follows `ZZZZ`.
-fn residue_number(field: &[u8]) -> Parsed<i32> {
-    /// Number of four-digit hybrid-36 numbers that begin with an upper-case letter; equally many numbers begin with a
-    /// lower-case letter.
-    const LETTERS: i32 = 26 * 36 * 36 * 36;
-    let text = std::str::from_utf8(field).unwrap_or_default().trim();
-    let hybrid = || {
-        let is_upper = text.starts_with(|c: char| c.is_ascii_uppercase());
-        let is_lower = text.starts_with(|c: char| c.is_ascii_lowercase());
-        let value = i32::from_str_radix(text, 36).ok().filter(|_| text.len() == 4 && (is_upper || is_lower))?;
-        Some(value - 10 * 36 * 36 * 36 + 10_000 + if is_lower { LETTERS } else { 0 })
-    };
-    text.parse().ok().or_else(hybrid).ok_or_else(|| {
-        let problem = Problem::new(format!("`{text}` is not a residue number"));
+fn number_of_residue(field: &[u8]) -> Parsed<i32> {
+    residue_number(field).ok_or_else(|| {
+        let problem = Problem::new(format!("`{}` is not a residue number", String::from_utf8_lossy(field).trim()));
         problem.help("the columns of PDB files are fixed: a residue number is in columns 23-26 of an atom record")
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn residue_numbers_of_all_notations_are_read() {
-        for (text, expected) in [("  -3", -3), ("9999", 9999), ("A000", 10000), ("A001", 10001), ("a000", 1_223_056)] {
-            assert_eq!(residue_number(text.as_bytes()), Ok(expected), "{text}");
-        }
-        assert!(residue_number(b"    ").is_err() && residue_number(b"A0-1").is_err());
-    }
 }

@@ -161,3 +161,32 @@ pub fn text(line: &[u8], columns: std::ops::Range<usize>) -> &str {
 pub fn number(line: &[u8], columns: std::ops::Range<usize>) -> Option<f64> {
     text(line, columns).parse().ok().filter(|value: &f64| value.is_finite())
 }
+
+/// Parses the columns of a residue number. Numbers beyond 9999 may be in the hybrid-36 notation of the Computational
+/// Crystallography Toolbox, in which `A000` follows 9999 and `a000` follows `ZZZZ`. Returns `None` for other text.
+pub fn residue_number(field: &[u8]) -> Option<i32> {
+    /// Number of four-digit hybrid-36 numbers that begin with an upper-case letter; equally many numbers begin with a
+    /// lower-case letter.
+    const LETTERS: i32 = 26 * 36 * 36 * 36;
+    let text = std::str::from_utf8(field).ok()?.trim();
+    let hybrid = || {
+        let is_upper = text.starts_with(|c: char| c.is_ascii_uppercase());
+        let is_lower = text.starts_with(|c: char| c.is_ascii_lowercase());
+        let value = i32::from_str_radix(text, 36).ok().filter(|_| text.len() == 4 && (is_upper || is_lower))?;
+        Some(value - 10 * 36 * 36 * 36 + 10_000 + if is_lower { LETTERS } else { 0 })
+    };
+    text.parse().ok().or_else(hybrid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn residue_numbers_of_all_notations_are_read() {
+        for (text, expected) in [("  -3", -3), ("9999", 9999), ("A000", 10000), ("A001", 10001), ("a000", 1_223_056)] {
+            assert_eq!(residue_number(text.as_bytes()), Some(expected), "{text}");
+        }
+        assert_eq!([b"    ", b"A0-1"].map(|field| residue_number(field)), [None, None]);
+    }
+}

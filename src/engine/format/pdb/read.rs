@@ -5,7 +5,7 @@
 //! of 1 Å or zero means that there is no cell. A title may contain the time (ps) and the step as GROMACS writes them,
 //! as in `t= 1.00000 step= 500`.
 
-use super::lines::{AtomLine, is_known, number, record, text};
+use super::lines::{AtomLine, is_known, number, record, residue_number, text};
 use super::models::ModelEnds;
 use crate::cell::PeriodicCell;
 use crate::error::{Parsed, Problem};
@@ -14,7 +14,6 @@ use crate::format::coordinates::{
     Coordinates, FARTHEST, Label, LeftOut, ResidueNumbers, cell_of, has_symmetry, is_dummy, scaled, too_long,
 };
 use crate::format::element;
-use crate::format::number::integer;
 use crate::format::text::without_mark;
 use crate::system::{ChainLabel, Name};
 use crate::units::ANGSTROM;
@@ -199,7 +198,7 @@ impl Model {
             chain: ChainLabel { chain, segment, insertion_code: atom.insertion_code().chars().next() },
             ..Label::default()
         };
-        let number = numbers.next(label.chain, integer(atom.residue_number()));
+        let number = numbers.next(label.chain, residue_number(atom.residue_number()));
         let label = label.in_residue(atom.residue_name(), atom.residue_number(), atom.residue());
         self.labels.push(Label { number, ..label });
         Ok(())
