@@ -154,10 +154,11 @@ impl Default for FrameRange {
 }
 
 impl FrameRange {
-    /// Returns the interval of the frames that are read. The time of a frame is known only after the frame was read.
-    fn read_stride(&self, observables: &[Box<dyn FrameObserver>]) -> usize {
+    /// Returns the interval of the frames that are read. `follows` states whether an observable needs every frame. The
+    /// time of a frame is known only after the frame was read.
+    fn read_stride(&self, follows: bool) -> usize {
         let is_limited = self.times.iter().any(|time| time.is_finite());
-        if is_limited || observables.iter().any(|observable| observable.follows()) { 1 } else { self.stride.max(1) }
+        if is_limited || follows { 1 } else { self.stride.max(1) }
     }
 }
 
@@ -186,9 +187,9 @@ pub fn pass(
 ) -> Result<Passed> {
     let used = observables.iter().map(|observable| observable.first_atoms()).max().unwrap_or(0);
     trajectory.limit(system.whole_molecules(used));
-    let read_stride = range.read_stride(observables);
-    let stride = range.stride.max(1) / read_stride;
     let follows = observables.iter().any(|observable| observable.follows());
+    let read_stride = range.read_stride(follows);
+    let stride = range.stride.max(1) / read_stride;
     let numbers: Vec<usize> = (0..trajectory.frames()).step_by(read_stride).collect();
     let mut batches = numbers.chunks(batch_size(trajectory.atoms()));
     let mut place = 0;

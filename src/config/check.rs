@@ -5,6 +5,7 @@ use std::path::Path;
 use super::key::{Key, Kind};
 use super::value::{Table, Value};
 use crate::error::{Problem, nearest};
+use crate::observe::replace::directory;
 
 /// Reports every file that the input file names and that does not exist. Suggests the file with the most similar name
 /// in the same folder.
@@ -43,7 +44,7 @@ fn missing_file(key: &Key, text: &str) -> Option<Problem> {
 
 /// Returns the file name that is most similar to that of `path` in the folder of `path`.
 pub(super) fn neighbour(path: &Path) -> Option<String> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = directory(path);
     let entries = std::fs::read_dir(folder).ok()?;
     let names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
     nearest(path.file_name()?.to_str()?, names.iter().map(String::as_str)).map(str::to_owned)

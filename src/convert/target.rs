@@ -19,7 +19,7 @@ pub struct Target<'a> {
     kind: Kind,
     /// topology of the frames; atoms without names if the topology is unknown
     system: Topology,
-    /// topology of the written atoms
+    /// topology of the chosen atoms; empty if all atoms are written
     written: Topology,
     /// written atoms (0-based, ascending); `None` for all atoms
     atoms: Option<&'a [u32]>,
@@ -139,6 +139,11 @@ impl<'a> Target<'a> {
         sink.close().and_then(rename).inspect_err(|_| self.discard()).map(|()| warning)
     }
 
+    /// Returns the topology of the written atoms.
+    fn written_topology(&self) -> &Topology {
+        if self.atoms.is_some() { &self.written } else { &self.system }
+    }
+
     /// Returns a warning if the format has fewer columns than a written name has characters.
     fn cut_names(&self) -> Option<&'static str> {
         let columns = match self.kind {
@@ -147,7 +152,7 @@ impl<'a> Target<'a> {
             Kind::Trajectory(format, _) if format.extension == "pdb" => 4,
             _ => return None,
         };
-        let topology = if self.atoms.is_some() { &self.written } else { &self.system };
+        let topology = self.written_topology();
         let is_long = |atom: &Atom| {
             let residue = topology.residues.get(atom.residue as usize).map_or("", |residue| residue.name.as_str());
             atom.name.as_str().len().max(residue.len()) > columns
@@ -195,7 +200,7 @@ impl<'a> Target<'a> {
             ..Provenance::default()
         };
         let contents = Contents {
-            topology: if self.atoms.is_some() { &self.written } else { &self.system },
+            topology: self.written_topology(),
             placement: Placement { whole: false, selected: self.atoms.map(|atoms| (&self.system, atoms)) },
             periodic: self.periodic,
             fields: self.fields,

@@ -123,8 +123,8 @@ impl Replacement {
     }
 }
 
-/// Returns the directory that contains `path`.
-pub(super) fn directory(path: &Path) -> &Path {
+/// Returns the directory that contains `path`; `.` if the path has no directory.
+pub fn directory(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use super::findings::Findings;
 use super::pass::Passed;
 use crate::error::{Error, Result};
+use crate::observe::replace::directory;
 
 /// Provenance of results.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,7 +33,7 @@ pub struct Origin {
 pub fn files(stem: &Path) -> Vec<PathBuf> {
     let main = [".h5", ".csv"].into_iter().chain(plot::ENDINGS).map(|ending| with_ending(stem, ending));
     let mut files: Vec<PathBuf> = main.collect();
-    let folder = stem.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = directory(stem);
     let name = stem.file_name().unwrap_or_default().to_string_lossy();
     let there = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let further = there.filter_map(|entry| {
@@ -59,8 +60,7 @@ pub fn files(stem: &Path) -> Vec<PathBuf> {
 /// files are written into a temporary folder, and replace earlier files when all are complete. After an error the
 /// earlier files are unchanged.
 pub fn write(stem: &Path, origin: &Origin, passed: &Passed, findings: &Findings) -> Result<Vec<PathBuf>> {
-    let folder = stem.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let temporary = tempfile::Builder::new().prefix(".md-").tempdir_in(folder);
+    let temporary = tempfile::Builder::new().prefix(".md-").tempdir_in(directory(stem));
     let temporary = temporary.map_err(|error| Error::io(&with_ending(stem, ".h5"), error))?;
     let beside = temporary.path().join(stem.file_name().unwrap_or_default());
     let mut written = vec![with_ending(&beside, ".h5")];
