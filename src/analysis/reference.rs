@@ -9,6 +9,7 @@ use crate::observe::trajectory::{FrameSource, StoredFrame};
 use crate::select::{Geometry, select_at};
 use crate::system::Topology;
 use crate::vec3::Vec3;
+use md_build::entry::residue_name;
 
 /// Reference structure of an observable.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,15 +119,10 @@ impl Reference {
     }
 }
 
-/// Residue names that differ between force fields or protonation states of the same residue.
-const SAME_RESIDUES: [&[&str]; 6] = [
-    &["HIS", "HID", "HIE", "HIP", "HSD", "HSE", "HSP"],
-    &["CYS", "CYX", "CYM"],
-    &["ASP", "ASH"],
-    &["GLU", "GLH"],
-    &["LYS", "LYN"],
-    &["MET", "MSE"],
-];
+/// Whether two names belong to the same residue in different force fields or protonation states.
+fn is_same_residue(a: &str, b: &str) -> bool {
+    a == b || residue_name(a).is_some_and(|name| residue_name(b) == Some(name))
+}
 
 /// Returns coordinates of all atoms of the topology, in which the atoms of the group have the positions of the atoms
 /// that the selection of the group selects in a structure. All other positions are NaN. Fails if the selected atoms of
@@ -147,9 +143,8 @@ fn selected_atoms(path: &Path, found: Coordinates, topology: &Topology, group: &
             let atom = &topology.atoms[atom as usize];
             [atom.name, topology.residues[atom.residue as usize].name]
         });
-        let [a, b] = names.map(|[_, residue]| residue);
-        let is_same = |alike: &&[&str]| [a, b].iter().all(|name| alike.contains(&name.as_str()));
-        if names[0][0] != names[1][0] || (a != b && !SAME_RESIDUES.iter().any(is_same)) {
+        let [a, b] = names.each_ref().map(|[_, residue]| residue.as_str());
+        if names[0][0] != names[1][0] || !is_same_residue(a, b) {
             let (own, other) = (structure.atom_name(from), topology.atom_name(to));
             let message = format!("the selected atom {own} of this structure belongs to {other} of the trajectory");
             return Err(Problem::new(message).in_file(path).help(help).into());
@@ -171,6 +166,23 @@ impl std::fmt::Display for Reference {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn residues_have_several_names() {
+        for (a, b, same) in [
+            ("HIS", "HSD", true),
+            ("HIE", "HISH", true),
+            ("ASPH", "ASH", true),
+            ("LYSH", "LYN", true),
+            ("MSE", "MET", true),
+            ("LIG", "LIG", true),
+            ("LIG", "UNK", false),
+            ("ASP", "GLU", false),
+            ("A", "DA", false),
+        ] {
+            assert_eq!(is_same_residue(a, b), same, "{a} {b}");
+        }
+    }
 
     #[test]
     fn references_are_named_in_three_ways() {

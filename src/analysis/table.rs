@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::pass::{Passed, is_within};
 use crate::error::{Problem, Result};
-use crate::observe::energies::{EnergyRecord, read_energy_parts};
+use crate::observe::energies::{EnergyRecord, TableKind, read_energy_parts};
 
 /// Smallest number of rows from which averages are computed.
 const LEAST_ROWS: usize = 10;
@@ -65,7 +65,13 @@ impl EnergyTable {
         let is_equal = |pair: &[f64]| (pair[1] - pair[0] - interval).abs() <= 0.01 * interval.abs();
         if interval <= 0.0 || !times.windows(2).all(is_equal) {
             let problem = Problem::new("the rows of the table are not at equal intervals of time").in_file(path);
-            return Err(problem.help("choose the rows of one stage with --stage").into());
+            let help = match record.kind() {
+                TableKind::Energies => "choose a part with rows at equal intervals with --begin and --end",
+                TableKind::Restraints | TableKind::Minimisations => {
+                    "`md info` describes the rows of each restraint, and of each minimisation"
+                }
+            };
+            return Err(problem.help(help).into());
         }
         Ok(EnergyTable { path: path.to_owned(), interval, record })
     }

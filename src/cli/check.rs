@@ -179,12 +179,17 @@ fn output(plan: &Plan, topology: &Topology) -> Result<String> {
     let directory = plan.output.directory.display();
     let file = |trajectory: &TrajectoryOptions| {
         let intervals = plan.intervals(&trajectory.file);
-        let frames = plan.stages.iter().enumerate().filter_map(|(index, stage)| match &stage.kind {
-            // frame 0 of each stage is always written
-            StageKind::Dynamics(stage) => Some(1 + stage.steps / intervals.of_stage(index)?.steps(stage.timestep)),
-            StageKind::Minimize(_) => None,
-        });
-        let frames: u64 = frames.sum();
+        // the end of a stage and the start of the next stage of dynamics have the same step, and one frame
+        let (mut frames, mut has_start) = (0, false);
+        for (index, stage) in plan.stages.iter().enumerate() {
+            let StageKind::Dynamics(stage) = &stage.kind else { continue };
+            let Some(every) = intervals.of_stage(index).map(|every| every.steps(stage.timestep)) else {
+                has_start &= stage.steps == 0;
+                continue;
+            };
+            frames += stage.steps / every + u64::from(!has_start);
+            has_start = stage.steps.is_multiple_of(every);
+        }
         let atoms = trajectory.selected(topology)?.map_or(topology.atoms.len(), |atoms| atoms.len());
         let fields = u64::from(trajectory.velocities) + u64::from(trajectory.forces);
         // estimate without compression: positions take `atom_bytes`, and velocities and forces take three f32 each

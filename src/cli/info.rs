@@ -41,6 +41,10 @@ fn describe(path: &Path) -> Result<String> {
     if beginning.starts_with(b"MDCHECKP") {
         return outputs::checkpoint(path);
     }
+    if path.extension().is_some_and(|ending| ending == "toml") {
+        let problem = Problem::new("the file is an input file of md or another TOML file").in_file(path);
+        return Err(perhaps_unknown(problem.help("`md check` describes the run of an input file")));
+    }
     trajectory::refuse_compressed(path)?;
     let bytes = format::read(path)?;
     if let Ok(format) = recognise(TOPOLOGIES, "topology", &bytes) {

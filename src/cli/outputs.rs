@@ -7,13 +7,13 @@ use clap::Args;
 
 use super::info::cell_line;
 use crate::error::{Problem, Result};
-use crate::observe::energies::{EnergyRecord, read_energies};
+use crate::observe::energies::{EnergyRecord, TableKind, read_energies};
 use crate::observe::progress::{duration, three_digits};
 use crate::observe::statistics::{Average, Statistics};
 use crate::observe::status::{RunState, Status};
 use crate::observe::summary::Summary;
 use crate::observe::trajectory::{Description, Format, Repair as Repaired};
-use crate::run::{Checkpoint, ENERGIES};
+use crate::run::Checkpoint;
 
 /// Make the trajectory of a killed run readable, or save every readable frame of a damaged trajectory
 #[derive(Debug, Args)]
@@ -71,7 +71,7 @@ pub(super) fn checkpoint(path: &Path) -> Result<String> {
         let _ = writeln!(text, "atoms        {}", state.positions.len());
         let _ = writeln!(text, "cell         {}", state.cell.map_or("none".to_owned(), |cell| cell_line(&cell)));
         for (name, mark) in written {
-            let records = if name == ENERGIES { "rows" } else { "frames" };
+            let records = if name.ends_with(".csv") { "rows" } else { "frames" };
             let _ = writeln!(text, "{records:<13}{} in {name}", mark.extent.count);
         }
     }
@@ -138,16 +138,56 @@ pub(super) fn status(path: &Path) -> Result<String> {
 }
 
 pub(super) fn energies(path: &Path) -> Result<String> {
-    let EnergyRecord { columns, rows } = read_energies(path)?;
-    let mut text = format!("energy table of a run\nrows         {}\n", rows.len());
+    let record = read_energies(path)?;
+    let kind = record.kind();
+    let EnergyRecord { columns, rows } = record;
+    let mut text = format!("{} of a run\nrows         {}\n", kind.words(), rows.len());
+    if kind == TableKind::Minimisations {
+        text.push_str(&descents(&rows));
+        return Ok(text);
+    }
     let (Some(first), Some(last)) = (rows.first(), rows.last()) else { return Ok(text) };
     let _ = writeln!(text, "steps        {} to {}, {} to {} ps", first[0], last[0], first[1], last[1]);
-    let names: Vec<(&str, &str)> = columns[3..].iter().map(|(name, unit)| (name.as_str(), unit.as_str())).collect();
-    let mut statistics = Statistics::new(names);
-    rows.iter().filter(|row| row[2] == last[2]).for_each(|row| statistics.add(row[1], &row[3..]));
-    let _ = writeln!(text, "\nmeans of stage {}", last[2]);
-    text.push_str(&means(&statistics.averages()));
+    // the rows of each restraint have means of their own
+    let is_restraints = kind == TableKind::Restraints;
+    let begin = EnergyRecord::FIRST + usize::from(is_restraints);
+    let names: Vec<(&str, &str)> = columns[begin..].iter().map(|(name, unit)| (name.as_str(), unit.as_str())).collect();
+    let number = |row: &[f64]| if is_restraints { row[EnergyRecord::FIRST] } else { 0.0 };
+    let of_stage: Vec<&Vec<f64>> =
+        rows.iter().filter(|row| row[EnergyRecord::STAGE] == last[EnergyRecord::STAGE]).collect();
+    let mut numbers: Vec<f64> = of_stage.iter().map(|row| number(row)).collect();
+    numbers.sort_by(f64::total_cmp);
+    numbers.dedup();
+    for own in numbers {
+        let mut statistics = Statistics::new(names.iter().copied());
+        let rows = of_stage.iter().filter(|row| number(row) == own);
+        rows.for_each(|row| statistics.add(row[EnergyRecord::TIME], &row[begin..]));
+        let restraint = if is_restraints { format!("restraint {own} in ") } else { String::new() };
+        let _ = writeln!(text, "\nmeans of {restraint}stage {}", last[EnergyRecord::STAGE]);
+        text.push_str(&means(&statistics.averages()));
+    }
     Ok(text)
+}
+
+/// Describes the start and the end of each minimisation in a table of minimisations.
+fn descents(rows: &[Vec<f64>]) -> String {
+    let mut text = String::new();
+    for stage in rows.chunk_by(|a, b| a[EnergyRecord::STAGE] == b[EnergyRecord::STAGE]) {
+        let ([first, ..], [.., last]) = (stage, stage) else { continue };
+        let _ = writeln!(
+            text,
+            "\nstage {}, steps {} to {}\nenergy       {:.6e} to {:.6e} kJ/mol\nforce        {:.4e} kJ/mol/nm at the \
+             end, on atom {}",
+            last[EnergyRecord::STAGE],
+            first[EnergyRecord::STEP],
+            last[EnergyRecord::STEP],
+            first[3],
+            last[3],
+            last[4],
+            last[5]
+        );
+    }
+    text
 }
 
 /// Returns an error if the file at `output` exists and `force` is not set, or if `output` is `input`.

@@ -148,11 +148,15 @@ fn repeated(mut stage: Raw) -> Result<Vec<Raw>, Problem> {
             return Err(value.place.problem(problem));
         }
     };
+    // an error about the name of a repetition points at the name, if there is one
+    let named = members.iter().find(|member| member.name == "name");
+    let [place, name_place] =
+        named.map_or([value.place, name_place], |name| [name.value.place.clone(), name.name_place.clone()]);
     members.retain(|member| member.name != "name");
     let numbered = |number: i64| {
         let mut stage = stage.clone();
         if let Node::Table(members) = &mut stage.node {
-            let value = Raw { node: Node::Text(format!("{name}-{number}")), place: value.place.clone() };
+            let value = Raw { node: Node::Text(format!("{name}-{number}")), place: place.clone() };
             members.push(Member { name: "name".to_owned(), name_place: name_place.clone(), value });
         }
         stage

@@ -160,6 +160,28 @@ impl EnergyRow<'_> {
     }
 }
 
+/// Kind of a table whose first columns are step, time and stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableKind {
+    /// the energy table
+    Energies,
+    /// the table of collective restraints; [`EnergyRecord::FIRST`] is the column with the number of the restraint
+    Restraints,
+    /// the table of minimisations, whose steps have no time
+    Minimisations,
+}
+
+impl TableKind {
+    /// Returns the kind in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            TableKind::Energies => "energy table",
+            TableKind::Restraints => "table of restraints",
+            TableKind::Minimisations => "table of minimisations",
+        }
+    }
+}
+
 /// Contents of an energy table, which a run has written or is still writing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EnergyRecord {
@@ -181,6 +203,15 @@ impl EnergyRecord {
     pub const STAGE: usize = 2;
     /// Index of the first column with a physical quantity.
     pub const FIRST: usize = 3;
+
+    /// Returns the kind of the table.
+    pub fn kind(&self) -> TableKind {
+        match self.columns.get(Self::FIRST..) {
+            Some([(name, _), ..]) if name == "restraint" => TableKind::Restraints,
+            Some([_, (name, _), ..]) if name == "largest_force" => TableKind::Minimisations,
+            _ => TableKind::Energies,
+        }
+    }
 
     /// Returns the rows of the stage with number `number`; stages count from 1.
     pub fn of_stage(&self, number: u32) -> impl Iterator<Item = &Vec<f64>> {

@@ -13,6 +13,7 @@ pub mod exchange;
 pub mod extent;
 pub mod lock;
 pub mod log;
+pub mod minimisation;
 pub mod progress;
 pub mod replace;
 pub mod replicas;

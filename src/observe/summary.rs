@@ -108,6 +108,12 @@ pub struct SystemSummary {
     pub charge: f64,
     /// number of degrees of freedom in the last stage of dynamics
     pub degrees_of_freedom: f64,
+    /// number of waters that are rigid; `None` in summaries of earlier versions
+    #[serde(default)]
+    pub rigid_waters: Option<usize>,
+    /// number of constraints outside rigid waters; `None` in summaries of earlier versions
+    #[serde(default)]
+    pub constraints: Option<usize>,
     /// Coulomb cutoff, nm; `None` without a cutoff
     pub cutoff: Option<f64>,
     /// Lennard-Jones cutoff, nm; `None` without a cutoff

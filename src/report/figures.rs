@@ -1,11 +1,11 @@
-//! Pictures of the energy table and of the restraints of a run.
+//! Pictures of the energy table, of the minimisations and of the restraints of a run.
 
 use super::folder::RunFolder;
 use super::production::dynamics;
 use crate::analysis::{Axis, Layer, Plot};
 use crate::ensemble::schedule::Schedule;
 use crate::observe::energies::EnergyRecord;
-use crate::run::{Dynamics, Restraint};
+use crate::run::{Dynamics, Restraint, StageKind};
 use crate::units::BAR;
 
 /// Quantity of the energy table that the report shows as a picture.
@@ -97,6 +97,43 @@ fn of_quantity(run: &RunFolder, quantity: &Quantity) -> Option<Plot> {
     }
     let (x, y) = (Axis::new("time / ps"), Axis::new(quantity.label));
     (!layers.is_empty()).then(|| Plot { suffix: "", title: quantity.title.to_owned(), x, y, layers })
+}
+
+/// Largest force (kJ/mol/nm) up to which the energy of a minimisation is shown. At larger forces atoms overlap, and the
+/// energy of overlapping atoms would hide all further changes of the energy.
+const CLASH_FORCE: f64 = 1e4;
+
+/// Returns the pictures of energy and largest force over the steps of the minimisations. The picture of the largest
+/// force also has the force tolerance of each minimisation.
+pub(super) fn of_minimisations(run: &RunFolder) -> Vec<Plot> {
+    let Some(record) = &run.minimisation else { return vec![] };
+    let column = |name: &str| record.columns.iter().position(|(column, _)| column == name);
+    let Some((energy, force)) = column("potential").zip(column("largest_force")) else { return vec![] };
+    let (mut energies, mut forces) = (vec![], vec![]);
+    for (number, stage) in (1u32..).zip(&run.plan.stages) {
+        let StageKind::Minimize(settings) = &stage.kind else { continue };
+        let rows: Vec<&Vec<f64>> = record.of_stage(number).filter(|row| row[energy].is_finite()).collect();
+        let Some(ends) = rows.first().zip(rows.last()).map(|(first, last)| [first, last]) else { continue };
+        let ends = ends.map(|row| row[EnergyRecord::STEP]);
+        // the force never vanishes: a system without forces is shown at the smallest number
+        let exponent = |force: f64| force.max(f64::MIN_POSITIVE).log10();
+        let layer = |rows: &[&Vec<f64>], value: &dyn Fn(&Vec<f64>) -> f64| {
+            let steps: Vec<f64> = rows.iter().map(|row| row[EnergyRecord::STEP]).collect();
+            Layer::line(stage.name.as_str(), &steps, &rows.iter().map(|row| value(row)).collect::<Vec<f64>>())
+        };
+        let apart = rows.iter().position(|row| row[force] <= CLASH_FORCE).unwrap_or(0);
+        energies.push(layer(&rows[apart..], &|row| row[energy]));
+        forces.push(layer(&rows, &|row| exponent(row[force])));
+        let name = format!("force_tolerance of {}", stage.name);
+        forces.push(Layer::line(name, &ends, &[exponent(settings.force_tolerance); 2]));
+    }
+    let plot = |title: &str, label: &str, layers: Vec<Layer>| {
+        let (x, y) = (Axis::new("step").of_whole_numbers(), Axis::new(label));
+        (!layers.is_empty()).then(|| Plot { suffix: "", title: title.to_owned(), x, y, layers })
+    };
+    let energies = plot("Energy of the minimisation", "potential energy / kJ/mol", energies);
+    let forces = plot("Largest force of the minimisation", "log10 (largest force / (kJ/mol/nm))", forces);
+    energies.into_iter().chain(forces).collect()
 }
 
 /// Picture of a collective restraint, with its mean energy and its work.

@@ -13,7 +13,7 @@ use crate::observe::lock::host_name;
 use crate::observe::restraints::{RestraintRow, read_restraints};
 use crate::observe::status::{RunState, Status};
 use crate::observe::summary::Summary;
-use crate::run::{ENERGIES, Plan, RESTRAINTS, Stage, parts};
+use crate::run::{ENERGIES, MINIMISATION, Plan, RESTRAINTS, Stage, parts};
 
 /// Name of the file with all settings of a run, including defaults.
 const EFFECTIVE: &str = "effective.toml";
@@ -36,6 +36,8 @@ pub struct RunFolder {
     pub summary: Option<Summary>,
     /// energy table; `None` if the run has no energy table
     pub energies: Option<EnergyRecord>,
+    /// table of minimisations; `None` if the run has no such table
+    pub minimisation: Option<EnergyRecord>,
     /// rows of the table of collective restraints; empty if the run has no table of collective restraints
     pub restraints: Vec<RestraintRow>,
     /// exchange of states with other replicas; `None` unless the run is a replica that has tried to exchange its state
@@ -93,6 +95,7 @@ impl RunFolder {
             status: Status::default(),
             summary: None,
             energies: None,
+            minimisation: None,
             restraints: vec![],
             exchange: None,
             unreadable: vec![],
@@ -103,6 +106,7 @@ impl RunFolder {
         let summary = run.file(SUMMARY, Summary::read);
         run.summary = summary.filter(|found| found.run_id == run.status.run_id);
         run.energies = run.parts(ENERGIES, read_energy_parts);
+        run.minimisation = run.parts(MINIMISATION, read_energy_parts);
         run.restraints = run.parts(RESTRAINTS, read_restraints).unwrap_or_default();
         run.exchange = run.read_exchange();
         Ok(run)

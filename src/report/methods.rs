@@ -196,20 +196,23 @@ fn pressures(barostat: &Barostat) -> String {
 
 fn constraints(run: &RunFolder, methods: &mut Methods) {
     let forces = &run.plan.forces;
+    let system = run.summary.as_ref().and_then(|summary| summary.system.as_ref());
+    let has_constraints = system.and_then(|system| system.constraints) != Some(0);
+    let has_rigid_waters = system.and_then(|system| system.rigid_waters) != Some(0);
     let bonds = match forces.constraints {
         ConstraintKind::None => None,
         ConstraintKind::HBonds => Some("Bonds to hydrogen"),
         ConstraintKind::AllBonds => Some("All bonds"),
         ConstraintKind::HAngles => Some("All bonds, and angles of hydrogens,"),
     };
-    if let Some(bonds) = bonds {
+    if let Some(bonds) = bonds.filter(|_| has_constraints) {
         let cited = methods.cite(&[of::RYCKAERT_1977, of::KRAUTLER_2001]);
         let tolerance = forces.constraint_tolerance;
         methods.say(&format!(
             "{bonds} were constrained with SHAKE in matrix form {cited} to a relative tolerance of {tolerance:e}."
         ));
     }
-    if forces.rigid_water {
+    if forces.rigid_water && has_rigid_waters {
         let cited = methods.cite(&[of::MIYAMOTO_1992]);
         methods.say(&format!("Water molecules were kept rigid with SETTLE {cited}."));
     }

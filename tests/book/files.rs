@@ -86,7 +86,9 @@ fn every_name_in_the_files_of_a_run_is_explained() {
         ],
     );
     run("ala2-vacuum/exchange.toml", &["ensemble", "--steps", "500"]);
+    run("helix-gromacs/input.toml", &["minimisation", "--steps", "2"]);
     let path = |name: &str| folder.path().join(name);
+    assert_named("minimisation.csv", columns(&path("minimisation/minimisation.csv")));
     assert_named("energies.csv", columns(&path("run/energies.csv")));
     assert_named("restraints.csv", columns(&path("run/restraints.csv")));
     assert_named("summary.json", json(&path("run/summary.json"), &["files"]));

@@ -24,6 +24,7 @@ mod long_names;
 mod marks;
 mod mmcif;
 mod openmm;
+mod other_readers;
 mod pdb;
 mod pdb_cell;
 #[path = "../python/probe.rs"]

@@ -255,12 +255,12 @@ fn names_fit_the_columns_of_a_prmtop() {
     }
     description.topology.residues[0].name = Name::new("WATER");
     let (losses, found) = with_losses(&description, "prmtop");
-    assert_eq!(found.topology.residues[0].name.as_str(), "WATE");
+    assert_eq!(found.topology.residues[0].name.as_str(), "WAT");
     for site in sites {
         let atom = &found.topology.atoms[site];
         assert_eq!((atom.name.as_str(), atom.type_name.as_str()), ("EPW", "EP"));
     }
-    assert!(losses.len() == 2 && losses[0].contains("WATER is WATE, 1 in all"), "{losses:?}");
+    assert!(losses.len() == 2 && losses[0].contains("water WATER is called WAT"), "{losses:?}");
     assert!(losses[1].contains("MW is called EPW"), "{losses:?}");
     let oxygen = description.topology.atoms[0].name;
     description.topology.atoms[0].name = Name::new("Oα");
@@ -269,6 +269,11 @@ fn names_fit_the_columns_of_a_prmtop() {
     (description.topology.atoms[1].name, description.topology.atoms[2].name) = (Name::new("HYDR1"), Name::new("HYDR2"));
     let message = again(&description, "prmtop").unwrap_err();
     assert!(message.contains("atoms HYDR1 and HYDR2 of residue WATER would both be called HYDR"), "{message}");
+    let mut peptide = read_topology(&repository("tests/systems/peptide-vacuum/peptide-vacuum.prmtop.xz")).unwrap();
+    peptide.topology.residues[0].name = Name::new("WATER");
+    let (losses, found) = with_losses(&peptide, "prmtop");
+    assert_eq!(found.topology.residues[0].name.as_str(), "WATE");
+    assert!(losses.len() == 1 && losses[0].contains("WATER is WATE, 1 in all"), "{losses:?}");
 }
 
 /// A harmonic improper needs a CHAMBER file, but does not make the conventions of CHARMM those of the system.

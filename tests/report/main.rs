@@ -60,7 +60,14 @@ fn numbers_are_those_of_other_programs() {
     for part in text.split("http").skip(1) {
         assert!(part.starts_with("s://doi.org/") || part.starts_with("://www.w3.org/"), "{}", &part[..40]);
     }
-    for part in ["Ramachandran", "structure-data", "Bussi et al. 2007", "@article{ESSMANN_1995"] {
+    for part in [
+        "kept rigid with SETTLE",
+        "Bonds to hydrogen were constrained",
+        "Ramachandran",
+        "structure-data",
+        "Bussi et al. 2007",
+        "@article{ESSMANN_1995",
+    ] {
         assert!(text.contains(part), "{part}");
     }
     // a single residue has no secondary structure, and its only superposed atom does not fluctuate
@@ -90,6 +97,8 @@ fn captions_of_other_formats_can_be_run() {
     let text = page(folder.path());
     let mean = mean_by_caption(folder.path(), &text, "md analyze rg ");
     assert!(text.contains(&mean), "{mean}");
+    // the system has no water
+    assert!(text.contains("Bonds to hydrogen were constrained") && !text.contains("SETTLE"));
 }
 
 #[test]
@@ -97,6 +106,7 @@ fn a_run_in_new_files_has_the_page_of_one_run() {
     let folder = tempfile::tempdir().unwrap();
     let vacuum = "[run]\nthreads = 1\n[forces]\ncutoff = \"none\"\nelectrostatics = \"plain\"\n\
                   [output]\ntrajectory = { file = \"trajectory.xtc\", every = \"5 steps\" }\nenergies = { every = \"5 steps\" }\n\
+                  [[stage]]\nkind = \"minimize\"\nsteps = 20\n\
                   [[stage]]\nkind = \"dynamics\"\nsteps = 200\ntimestep = \"1 fs\"\nvelocities = \"generate\"\n\
                   temperature = \"300 K\"\n";
     input(folder.path(), "peptide-vacuum", vacuum);
@@ -116,6 +126,10 @@ fn a_run_in_new_files_has_the_page_of_one_run() {
     assert_eq!((whole.as_str(), parts.as_str()), ("41", "41"));
     let [whole, parts] = pages.each_ref().map(|page| between(page, "Averages of the production stage", "</table>"));
     assert_eq!(whole, parts);
+    // a row of a minimisation in the numbers below each of the two pictures for the start and for each step
+    let [whole, parts] = pages.each_ref().map(|page| between(page, "id=\"minimisation\"", "</section>"));
+    assert_eq!(whole, parts);
+    assert!(whole.contains("Energy of the minimisation") && whole.contains("force_tolerance of "), "{whole}");
     // the commands on the page name all parts, and so does the default energy table
     let [whole, parts] = pages.each_ref().map(|page| mean_by_caption(folder.path(), page, "md analyze rg "));
     assert_eq!(whole, parts);

@@ -31,6 +31,8 @@ pub(crate) struct Ended {
 pub(crate) struct Record {
     pub(crate) hash: String,
     pub(crate) energies: String,
+    /// rows of the table of minimisations; empty without a minimisation
+    pub(crate) minimisation: String,
     pub(crate) times: Vec<f64>,
     coordinates: Vec<f32>,
     velocities: Vec<f32>,
@@ -140,6 +142,7 @@ impl Case {
         Record {
             hash: self.summary(directory).final_state_hash.unwrap(),
             energies: std::fs::read_to_string(folder.join("energies.csv")).unwrap(),
+            minimisation: std::fs::read_to_string(folder.join("minimisation.csv")).unwrap_or_default(),
             times: double("time"),
             coordinates: single("coordinates"),
             velocities: single("velocities"),
@@ -160,6 +163,7 @@ impl Case {
 pub(crate) fn assert_same(a: &Record, b: &Record) {
     assert_eq!(a.hash, b.hash, "final states differ");
     assert_eq!(a.energies, b.energies, "energies differ");
+    assert_eq!(a.minimisation, b.minimisation, "minimisations differ");
     assert_eq!(a.times, b.times, "frames are missing or doubled");
     assert!(a == b, "frames differ");
 }

@@ -16,6 +16,7 @@ mod identity;
 mod lists;
 mod locks;
 mod long_steps;
+mod minimisation;
 mod missed;
 mod outputs;
 mod physics;

@@ -159,7 +159,8 @@ fn stages_write_at_their_own_intervals_into_the_same_files() {
     let rows = |directory: &str| case.column(directory, "step").iter().map(|step| *step as u64).collect::<Vec<_>>();
     assert_eq!(steps("whole", "trajectory.h5md"), [20, 24, 28, 32, 36, 40, 60]);
     assert_eq!(open(&case.path("whole/even.dcd")).unwrap().frames(), 2 + 3);
-    assert_eq!(rows("whole"), [0, 20, 30]);
+    // the row at the end of stage b is written, because stage c writes no rows
+    assert_eq!(rows("whole"), [0, 20, 30, 40]);
     let averages = &case.summary("whole").stages;
     assert_eq!((averages[0].averages.is_empty(), averages[2].averages.is_empty()), (false, true));
     // a run in pieces gives the same files, and the run does not depend on its output

@@ -57,6 +57,7 @@ pub use model::{
     Operator, SequencePosition,
 };
 pub(crate) use names::is_standard;
+pub use names::residue_name;
 pub use options::Options;
 pub(crate) use overlap::check as check_places;
 pub use table::{ResidueKind, StandardResidue, standard_residue};

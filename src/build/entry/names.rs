@@ -83,6 +83,12 @@ pub(crate) fn is_standard(residue: &EntryResidue) -> bool {
     residue.name == "MSE" || standard(&residue.name, &residue.atoms).is_some()
 }
 
+/// Returns the standard name of a residue for any known name of the residue or of one of its protonation states; `None`
+/// if the name is unknown. Selenomethionine, of which crystals are made, counts as methionine.
+pub fn residue_name(name: &str) -> Option<&'static str> {
+    if name == "MSE" { Some("MET") } else { standard(name, &[]).map(|residue| residue.name.as_str()) }
+}
+
 /// Returns the PDB name of a monatomic ion; `None` if the name is not in the table.
 pub(super) fn ion(name: &str) -> Option<&'static str> {
     with_alias(&IONS, name)

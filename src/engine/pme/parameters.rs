@@ -232,8 +232,10 @@ impl ErrorModel {
         let alpha =
             bisect_coarse(1.0, 6.0, |x| self.direct(x / self.cutoff, self.cutoff) > allowed_direct) / self.cutoff;
         if !(allowed_direct > 0.0 && self.direct(alpha, self.cutoff) <= 1.1 * allowed_direct) {
-            return Err(Problem::new(format!("a PME force error of {force_error} kJ/mol/nm cannot be reached"))
-                .help("set a positive error, relative to the RMS electrostatic force, such as 5e-4"));
+            return Err(Problem::new(format!("a PME force error of {force_error:e} kJ/mol/nm cannot be reached"))
+                .help(
+                    "set a larger forces.pme.force_error: it is relative to the RMS electrostatic force, such as 5e-4",
+                ));
         }
         let choice = |order| {
             let fits = |spacing: f64| self.reciprocal(alpha, [spacing.exp() / alpha; 3], order) <= allowed_reciprocal;

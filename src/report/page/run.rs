@@ -4,10 +4,11 @@ use maud::{Markup, PreEscaped, html};
 
 use super::parts::{figure, table, terms};
 use super::{Badge, Section, assemble};
+use crate::analysis::Plot;
 use crate::error::Result;
 use crate::observe::progress::{duration, three_digits};
 use crate::report::Options;
-use crate::report::figures::{of_energies, of_restraints};
+use crate::report::figures::{of_energies, of_minimisations, of_restraints};
 use crate::report::folder::{Condition, RunFolder};
 use crate::report::methods::methods;
 use crate::report::number::{error_of, number};
@@ -15,7 +16,7 @@ use crate::report::picture::Picture;
 use crate::report::production::{ColumnAverage, Production};
 use crate::report::structure::Structure;
 use crate::report::verdicts::{Judgement, Verdict, verdicts};
-use crate::run::{ENERGIES, describe_stage};
+use crate::run::{ENERGIES, MINIMISATION, describe_stage};
 
 /// Returns the HTML text of the page of a run.
 pub(in crate::report) fn of_run(run: &RunFolder, options: Options) -> Result<String> {
@@ -24,6 +25,7 @@ pub(in crate::report) fn of_run(run: &RunFolder, options: Options) -> Result<Str
     let sections = [
         Some(Section { id: "verdicts", heading: "Verdicts", body: judged(&verdicts(run, production.as_ref())) }),
         Some(Section { id: "run", heading: "The run", body: overview(run) }),
+        minimisations(run)?,
         energies(run, production.as_ref())?,
         observables(&structure)?,
         structure.picture.as_ref().map(viewer),
@@ -111,15 +113,27 @@ fn overview(run: &RunFolder) -> Markup {
     }
 }
 
+fn minimisations(run: &RunFolder) -> Result<Option<Section>> {
+    let plots = of_minimisations(run);
+    if plots.is_empty() {
+        return Ok(None);
+    }
+    let source = html! { "From the table " code { (MINIMISATION) } "." };
+    let body = html! { div class="figures" { @for figure in &figures(&plots, "minimisation", &source)? { (figure) } } };
+    Ok(Some(Section { id: "minimisation", heading: "Energy minimisation", body }))
+}
+
+/// Returns the figures of `plots`, whose names begin with `name`, with the same caption.
+fn figures(plots: &[Plot], name: &str, caption: &Markup) -> Result<Vec<Markup>> {
+    plots.iter().enumerate().map(|(index, plot)| figure(plot, &format!("{name}-{index}"), caption)).collect()
+}
+
 fn energies(run: &RunFolder, production: Option<&Production<'_>>) -> Result<Option<Section>> {
     let plots = of_energies(run);
     if plots.is_empty() {
         return Ok(None);
     }
-    let figures = plots.iter().enumerate().map(|(index, plot)| {
-        figure(plot, &format!("energy-{index}"), &html! { "From the energy table " code { "energies.csv" } "." })
-    });
-    let figures = figures.collect::<Result<Vec<Markup>>>()?;
+    let figures = figures(&plots, "energy", &html! { "From the energy table " code { (ENERGIES) } "." })?;
     let averages = production.map(|production| averages(run, production));
     let body = html! {
         div class="figures" { @for figure in &figures { (figure) } }

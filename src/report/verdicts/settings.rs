@@ -1,9 +1,10 @@
 //! Verdicts on how the run ended and on cutoffs, time step, charge and constraints.
 
 use super::Verdict;
+use crate::observe::summary::StageSummary;
 use crate::prepare::ElectrostaticsSpec;
 use crate::report::folder::{Condition, RunFolder};
-use crate::run::{AMBER_CUTOFF, FEW_STEPS, StageKind};
+use crate::run::{AMBER_CUTOFF, FEW_STEPS, Minimize, StageKind};
 
 /// Maximum absolute net charge (e) of a periodic system.
 const CHARGE: f64 = 0.01;
@@ -13,10 +14,8 @@ const CHARGE: f64 = 0.01;
 const DEVIATION: f64 = 10.0;
 
 pub(super) fn verdicts(run: &RunFolder) -> Vec<Verdict> {
-    [ending(run), minimisation(run), cutoff(run), timestep(run), charge(run), constraints(run)]
-        .into_iter()
-        .flatten()
-        .collect()
+    let rest = [cutoff(run), timestep(run), charge(run), constraints(run)];
+    ending(run).into_iter().chain(minimisations(run)).chain(rest.into_iter().flatten()).collect()
 }
 
 fn ending(run: &RunFolder) -> Option<Verdict> {
@@ -45,21 +44,34 @@ fn ending(run: &RunFolder) -> Option<Verdict> {
     }
 }
 
-/// Judges the last minimisation, if the run has no dynamics; a minimisation before dynamics need not converge.
-fn minimisation(run: &RunFolder) -> Option<Verdict> {
-    let place = run.plan.stages.iter().rposition(|stage| matches!(stage.kind, StageKind::Minimize(_)))?;
-    let StageKind::Minimize(settings) = &run.plan.stages[place].kind else { return None };
-    let averages = &run.summary.as_ref()?.stages.get(place)?.averages;
-    let value = |name: &str| averages.iter().find(|average| average.name == name).map(|average| average.mean);
+/// Judges the minimisations. A minimisation before dynamics need not converge.
+fn minimisations(run: &RunFolder) -> Vec<Verdict> {
+    let Some(summary) = &run.summary else { return vec![] };
+    let stages = run.plan.stages.iter().zip(&summary.stages).enumerate();
+    let minimised = stages.filter_map(|(place, (stage, found))| match &stage.kind {
+        StageKind::Minimize(settings) => minimisation(settings, found, place + 1 == run.plan.stages.len()),
+        StageKind::Dynamics(_) => None,
+    });
+    minimised.collect()
+}
+
+fn minimisation(settings: &Minimize, found: &StageSummary, is_last: bool) -> Option<Verdict> {
+    let value = |name: &str| found.averages.iter().find(|average| average.name == name).map(|average| average.mean);
     let (energy, force) = (value("minimised energy")?, value("largest force")?);
-    let found = format!("energy {energy:.6e} kJ/mol, largest force {force:.3e} kJ/mol/nm");
+    let text = format!("stage \"{}\": energy {energy:.6e} kJ/mol, largest force {force:.3e} kJ/mol/nm", found.name);
     let is_good = force <= settings.force_tolerance;
-    if !is_good && place + 1 < run.plan.stages.len() {
-        return Some(Verdict::information("Minimisation", format!("{found}, not converged"), ""));
+    if !is_good && !is_last {
+        return Some(Verdict::information("Minimisation", format!("{text}, not converged"), ""));
     }
     let threshold = format!("largest force at most {} kJ/mol/nm", settings.force_tolerance);
-    let advice = "Raise the number of steps, and look at the atom with the largest force, which run.log names.";
-    Some(Verdict::of("Minimisation", is_good, found, threshold, advice))
+    // a minimisation that ends before its maximum number of steps without converging has reached the limit of precision
+    let advice = if found.steps < settings.steps {
+        "No displacement lowers the energy within the precision of the numbers. Set precision = \"double\" in [run], or \
+         raise force_tolerance."
+    } else {
+        "Raise the number of steps, and look at the atom with the largest force, which run.log names."
+    };
+    Some(Verdict::of("Minimisation", is_good, text, threshold, advice))
 }
 
 fn cutoff(run: &RunFolder) -> Option<Verdict> {

@@ -169,7 +169,7 @@ impl Reporter for TrajectoryReporter {
             return Quantities::default();
         }
         let Fields { velocities, forces, .. } = self.fields;
-        Quantities { positions: true, velocities, forces, energies: self.format.holds.observables, restraints: false }
+        Quantities { positions: true, velocities, forces, energies: self.format.holds.observables, ..Quantities::NONE }
     }
 
     fn report(&mut self, report: &Report<'_>) -> Result<()> {

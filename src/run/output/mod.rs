@@ -15,18 +15,19 @@ use crate::error::{Problem, Result};
 use crate::observe::energies::Columns;
 use crate::observe::energies::Observed;
 use crate::observe::extent::{Extent, Mark};
+use crate::observe::minimisation::MinimisationSample;
 use crate::restraint::RestraintSample;
 use crate::run::checkpoint::Written;
 use crate::run::output::directory::Directory;
 use crate::run::plan::group_columns::GroupColumns;
 use crate::run::plan::stage_output::Intervals;
-use crate::run::plan::{ENERGIES, Plan, RESTRAINTS, StepInfo};
+use crate::run::plan::{ENERGIES, MINIMISATION, Plan, RESTRAINTS, StageKind, StepInfo};
 use crate::system::{State, System};
 use crate::vec3::Vec3;
 use frames::TrajectoryReporter;
 use std::collections::BTreeMap;
 use std::path::Path;
-use tables::{ENERGY_TABLE, RESTRAINT_TABLE, TableReporter};
+use tables::{ENERGY_TABLE, MINIMISATION_TABLE, RESTRAINT_TABLE, TableReporter};
 
 /// All reporters of a run, with the data that they report.
 pub(in crate::run) struct Outputs {
@@ -62,6 +63,11 @@ impl Outputs {
                 &RESTRAINT_TABLE,
                 plan.intervals(RESTRAINTS).only_where(restrained),
             )));
+        }
+        let minimises = |index: usize| matches!(plan.stages[index].kind, StageKind::Minimize(_));
+        if (0..plan.stages.len()).any(minimises) {
+            let every = plan.intervals(MINIMISATION).only_where(minimises);
+            reporters.push(Box::new(TableReporter::new(&MINIMISATION_TABLE, every)));
         }
         reporters.extend(more);
         for (index, reporter) in reporters.iter().enumerate() {
@@ -168,6 +174,16 @@ impl Outputs {
         wanted.fold(Quantities::default(), Quantities::or)
     }
 
+    /// Whether a reporter requests the step at the end of a stage, but not the same step at the start of the next stage
+    /// (`start`; `None` if the next stage is no dynamics).
+    pub(in crate::run) fn are_lost(&self, end: &StepInfo, start: Option<&StepInfo>) -> bool {
+        let is_due = |reporter: &dyn Reporter, step: &StepInfo| reporter.wants(step).any();
+        let reporters = self.reporters.iter().map(AsRef::as_ref);
+        reporters
+            .filter(|&reporter| is_due(reporter, end))
+            .any(|reporter| !start.is_some_and(|start| is_due(reporter, start)))
+    }
+
     /// Stores the state at the start of a step for the reporters.
     pub(in crate::run) fn hold_state(&mut self, fill: impl FnOnce(&mut State) -> Result<()>) -> Result<()> {
         self.holds_state = true;
@@ -196,8 +212,18 @@ impl Outputs {
         let of_groups = observed.map_or(&[][..], |observed| &observed.group_temperatures);
         self.groups.fill(step.stage, of_groups, &mut self.temperatures);
         let (mass, temperatures) = (self.mass, self.temperatures.as_slice());
-        let report =
-            Report { step, cell, positions, velocities, forces: &forces, observed, restraints, mass, temperatures };
+        let report = Report {
+            step,
+            cell,
+            positions,
+            velocities,
+            forces: &forces,
+            observed,
+            restraints,
+            minimisation: None,
+            mass,
+            temperatures,
+        };
         for reporter in self.reporters.iter_mut().filter(|reporter| reporter.wants(&step).any()) {
             reporter.report(&report)?;
         }
@@ -206,6 +232,24 @@ impl Outputs {
         self.forces = forces;
         self.forces.clear();
         Ok(row)
+    }
+
+    /// Passes a step of a minimisation to the reporters that requested such steps.
+    pub(in crate::run) fn report_minimisation(&mut self, step: StepInfo, sample: MinimisationSample) -> Result<()> {
+        let report = Report {
+            step,
+            cell: None,
+            positions: &[],
+            velocities: &[],
+            forces: &[],
+            observed: None,
+            restraints: &[],
+            minimisation: Some(sample),
+            mass: self.mass,
+            temperatures: &[],
+        };
+        let mut reporters = self.reporters.iter_mut().filter(|reporter| reporter.wants(&step).minimisation);
+        reporters.try_for_each(|reporter| reporter.report(&report))
     }
 
     /// Returns warnings about the output files, for the user.
@@ -240,6 +284,7 @@ fn by_name(name: &str) -> Option<Box<dyn Reporter>> {
     match name {
         ENERGIES => Some(Box::new(TableReporter::new(&ENERGY_TABLE, Intervals::default()))),
         RESTRAINTS => Some(Box::new(TableReporter::new(&RESTRAINT_TABLE, Intervals::default()))),
+        MINIMISATION => Some(Box::new(TableReporter::new(&MINIMISATION_TABLE, Intervals::default()))),
         _ => Some(Box::new(TrajectoryReporter::inactive(name)?)),
     }
 }

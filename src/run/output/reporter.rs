@@ -35,6 +35,7 @@ use crate::cell::PeriodicCell;
 use crate::error::Result;
 use crate::observe::energies::{Columns, EnergyRow, Observed};
 use crate::observe::extent::{Extent, Mark};
+use crate::observe::minimisation::MinimisationSample;
 use crate::restraint::RestraintSample;
 use crate::run::plan::{Plan, StepInfo};
 use crate::system::System;
@@ -53,12 +54,20 @@ pub struct Quantities {
     pub energies: bool,
     /// whether values and work of collective restraints are requested
     pub restraints: bool,
+    /// whether energy and largest force of a step of a minimisation are requested; such a step has no other quantities
+    pub minimisation: bool,
 }
 
 impl Quantities {
     /// Request of no quantities.
-    pub const NONE: Self =
-        Quantities { positions: false, velocities: false, forces: false, energies: false, restraints: false };
+    pub const NONE: Self = Quantities {
+        positions: false,
+        velocities: false,
+        forces: false,
+        energies: false,
+        restraints: false,
+        minimisation: false,
+    };
 
     /// Returns the quantities that `self`, `other` or both request.
     pub fn or(self, other: Self) -> Self {
@@ -68,6 +77,7 @@ impl Quantities {
             forces: self.forces || other.forces,
             energies: self.energies || other.energies,
             restraints: self.restraints || other.restraints,
+            minimisation: self.minimisation || other.minimisation,
         }
     }
 
@@ -95,6 +105,8 @@ pub struct Report<'a> {
     pub observed: Option<&'a Observed>,
     /// values, centers, energies and work of the collective restraints of the stage
     pub restraints: &'a [RestraintSample],
+    /// energy and largest force of a step of a minimisation; `None` in dynamics
+    pub minimisation: Option<MinimisationSample>,
     /// total mass of the system, amu
     pub mass: f64,
     /// temperatures of the temperature groups in K, in the order of [`Columns::temperatures`]

@@ -1,14 +1,15 @@
-//! Reporter that writes a table of a run: the energies, or the collective restraints.
+//! Reporter that writes a table of a run: the energies, the collective restraints, or the minimisations.
 
 use crate::error::Result;
 use crate::observe::energies::{Columns, EnergyRow};
 use crate::observe::extent::{Extent, Mark};
+use crate::observe::minimisation;
 use crate::observe::restraints;
 use crate::observe::table::Table;
 use crate::run::output::check_present;
 use crate::run::output::reporter::{Quantities, Report, Reporter, RunInfo};
 use crate::run::plan::stage_output::Intervals;
-use crate::run::plan::{ENERGIES, RESTRAINTS, StepInfo};
+use crate::run::plan::{ENERGIES, MINIMISATION, RESTRAINTS, StepInfo};
 
 /// Kind of a table: file name, columns and rows.
 pub(super) struct Kind {
@@ -37,6 +38,16 @@ pub(super) static RESTRAINT_TABLE: Kind = Kind {
     header: |_| restraints::HEADER.to_owned(),
     write: |Report { step: StepInfo { step, time, stage, .. }, restraints: samples, .. }, _, lines| {
         restraints::write(samples, *step, *time, *stage, lines);
+    },
+};
+
+/// The table `minimisation.csv`: one row for each step of a minimisation.
+pub(super) static MINIMISATION_TABLE: Kind = Kind {
+    name: MINIMISATION,
+    wanted: Quantities { minimisation: true, ..Quantities::NONE },
+    header: |_| minimisation::HEADER.to_owned(),
+    write: |Report { step: StepInfo { time, stage, .. }, minimisation, .. }, _, lines| {
+        minimisation.iter().for_each(|sample| sample.write(*time, *stage, lines));
     },
 };
 

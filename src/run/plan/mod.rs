@@ -221,10 +221,10 @@ pub struct OutputOptions {
 }
 
 impl OutputOptions {
-    /// Returns the file names of all trajectories and tables of the run.
+    /// Returns the file names of all trajectories and tables that the run may write.
     pub fn names(&self) -> Vec<String> {
         let trajectories = self.trajectories.iter().map(|options| options.file.clone());
-        let tables = [self.energies.map(|_| ENERGIES), self.restraints.map(|_| RESTRAINTS)];
+        let tables = [self.energies.map(|_| ENERGIES), self.restraints.map(|_| RESTRAINTS), Some(MINIMISATION)];
         trajectories.chain(tables.into_iter().flatten().map(str::to_owned)).collect()
     }
 }
@@ -242,6 +242,8 @@ pub const RESERVED: [&str; 3] = ["final.pdb", "final.gro", "unstable.pdb"];
 pub const ENERGIES: &str = "energies.csv";
 /// File name of the table of collective restraints.
 pub const RESTRAINTS: &str = "restraints.csv";
+/// File name of the table of minimisations.
+pub const MINIMISATION: &str = "minimisation.csv";
 
 /// Options of one trajectory file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

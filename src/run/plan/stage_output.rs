@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::run::plan::{CheckpointOptions, ENERGIES, Interval, OutputOptions, Plan, RESTRAINTS, StepInfo};
+use crate::run::plan::{
+    CheckpointOptions, ENERGIES, Interval, MINIMISATION, OutputOptions, Plan, RESTRAINTS, StepInfo,
+};
 
 /// Output settings of a stage that replace the settings of the whole run. Output files that are not listed keep the
 /// interval of the whole run.
@@ -53,6 +55,7 @@ impl OutputOptions {
         match name {
             ENERGIES => self.energies.map(|options| options.every),
             RESTRAINTS => self.restraints.map(|options| options.every),
+            MINIMISATION => Some(Interval::Steps(1)),
             _ => self.trajectories.iter().find(|options| options.file == name).map(|options| options.every),
         }
     }

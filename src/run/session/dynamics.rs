@@ -14,7 +14,7 @@ use crate::run::dynamics::simulation::{Simulation, StageProgress};
 use crate::run::dynamics::start::prepare;
 use crate::run::engine::tuning::{Tuner, adopt};
 use crate::run::output::instability::explain;
-use crate::run::plan::{Dynamics, Precision};
+use crate::run::plan::{Dynamics, Precision, Stage, StepInfo};
 use crate::run::session::job::{Job, Outcome};
 use crate::run::session::swap::Swaps;
 use crate::run::session::{Session, log_summary, step_info};
@@ -170,7 +170,7 @@ impl<'a> Session<'a> {
         stopped |= is_end && self.exchange(&mut simulation, target, &mut state.clone(), &mut swaps)?;
         // the report of the final state needs forces, which require one more step; the positions after this step are
         // discarded
-        let is_last = is_end && !stopped && self.wants(&step_info(&simulation, index)).any();
+        let is_last = !stopped && self.reports_end(&step_info(&simulation, index), plan.stages.get(index + 1));
         let last = if is_last { self.one_step(&mut simulation, index) } else { Ok(()) };
         // the averages in the checkpoint do not contain the last row, because a continued run computes this row again
         let statistics = std::mem::replace(&mut self.history.next.statistics, statistics);
@@ -178,6 +178,17 @@ impl<'a> Session<'a> {
         self.history.next.statistics = statistics;
         state.coupling.restraint_work += if stopped { 0.0 } else { work };
         last.map(|()| if stopped { Outcome::Stopped } else { Outcome::Finished })
+    }
+
+    /// Whether the end of a stage has to be reported before the stage `next` begins. If the next stage is dynamics, its
+    /// first step usually reports the same state.
+    fn reports_end(&self, end: &StepInfo, next: Option<&Stage>) -> bool {
+        let Some(next) = next else { return self.wants(end).any() };
+        let start = next.dynamics().map(|dynamics| {
+            let (stage, timestep) = (end.stage + 1, dynamics.timestep);
+            StepInfo { stage, stage_step: 0, timestep, ..*end }
+        });
+        self.outputs.are_lost(end, start.as_ref())
     }
 
     fn log_constraints(&mut self, system: &System, state: &State) -> Result<()> {

@@ -2,11 +2,12 @@
 
 use crate::context::Context;
 use crate::error::Result;
+use crate::observe::minimisation::MinimisationSample;
 use crate::observe::statistics::Average;
 use crate::run::checkpoint::RunPosition;
 use crate::run::minimize::energy_surface::ForceSurface;
 use crate::run::minimize::{Minimizer, Status};
-use crate::run::plan::Minimize;
+use crate::run::plan::{Minimize, StepInfo};
 use crate::run::session::Session;
 use crate::run::session::job::Outcome;
 use crate::run::session::single_stage::{minimize_lists, minimize_settings};
@@ -37,7 +38,11 @@ impl Session<'_> {
         let mut surface = ForceSurface::new(&system, context, state, origin.as_deref())?;
         let mut minimizer = match stored {
             Some(minimizer) => minimizer,
-            None => Minimizer::new(settings, state.positions.clone(), &mut surface)?,
+            None => {
+                let minimizer = Minimizer::new(settings, state.positions.clone(), &mut surface)?;
+                self.report_minimisation(index, state.time, &minimizer)?;
+                minimizer
+            }
         };
         let name = &self.monitor.status.stage;
         let (energy, device) = (minimizer.energy(), surface.description());
@@ -49,6 +54,7 @@ impl Session<'_> {
             }
             minimizer.step(&mut surface)?;
             self.steps += 1;
+            self.report_minimisation(index, state.time, &minimizer)?;
             if self.checkpoint_is_due(index) {
                 self.checkpoint(index, state, position(minimizer.clone(), &surface)?)?;
             }
@@ -72,6 +78,14 @@ impl Session<'_> {
         state.positions.copy_from_slice(minimizer.positions());
         self.checkpoint(index, state, position(minimizer, &surface)?)?;
         Ok(Outcome::Finished)
+    }
+
+    /// Passes energy and largest force of a minimisation after its last step to the reporters. `time` is the simulated
+    /// time (ps) at the start of the stage.
+    fn report_minimisation(&mut self, index: usize, time: f64, minimizer: &Minimizer) -> Result<()> {
+        let (step, energy, (force, atom)) = (minimizer.steps(), minimizer.energy(), minimizer.max_force());
+        let info = StepInfo { step, time, stage: index as u32 + 1, stage_step: step, timestep: 0.0 };
+        self.outputs.report_minimisation(info, MinimisationSample { step, energy, force, atom })
     }
 }
 

@@ -184,6 +184,7 @@ impl<'a> Session<'a> {
                 self.verify_gpu(&state)?;
             }
             self.monitor.begin_stage(&stage.name, index + 1);
+            self.monitor.set_progress(place.done, plan.target(stage.steps()), state.time);
             let outcome = match &stage.kind {
                 StageKind::Minimize(minimize) => self.minimize(index, minimize, &mut state, place)?,
                 StageKind::Dynamics(dynamics) => self.dynamics(index, dynamics, &mut state, place)?,

@@ -26,6 +26,8 @@ pub(super) fn system_summary(plan: &Plan, system: &System, state: &State) -> Sys
     SystemSummary {
         charge: topology.atoms.iter().map(|atom| atom.charge).sum(),
         degrees_of_freedom: degrees_of_freedom(&moving.topology, &moving.constraints, removed) as f64,
+        rigid_waters: Some(constraints.settles.len()),
+        constraints: Some(constraints.bonds.len()),
         cutoff: system.settings.cutoff,
         cutoff_lj: system.settings.cutoff_lj,
         lj_modifier: system.settings.lj_modifier,

@@ -96,7 +96,7 @@ impl AtomTypes {
         let bonded = if has_maps { "bonded " } else { "" };
         line!(text, "\n[ atomtypes ]\n; name {bonded}at.num mass charge ptype {columns}");
         for (index, kind) in self.types.iter().enumerate() {
-            let bonded = if has_maps { format!("{:<4} ", self.bonded(index)) } else { String::new() };
+            let bonded = if has_maps { format!("{:<8} ", self.bonded(index)) } else { String::new() };
             let [first, second] = self.form.type_values(&description.nonbonded, kind.key.lj_type).map(Number);
             let particle = if kind.key.is_site { 'V' } else { 'A' };
             // numbers have a decimal point, because some readers take a word of one character in these columns for
@@ -133,15 +133,19 @@ impl AtomTypes {
     }
 
     /// Returns the bonded type of an atom type. GROMACS finds the correction map of five atoms by their bonded types.
-    /// All atoms that are not the central atom of a correction map have the same bonded type.
-    fn bonded(&self, index: usize) -> String {
-        self.types[index].key.map.map_or_else(|| "B".to_owned(), |map| format!("M{}", map + 1))
+    /// All central atoms of one map, and all atoms that are not the central atom of a map, have the same bonded type.
+    /// The bonded type is the name of the first of their types, because GROMACS accepts only names of atom types in
+    /// `[ cmaptypes ]`.
+    fn bonded(&self, index: usize) -> &str {
+        let map = self.types[index].key.map;
+        let first = self.types.iter().find(|kind| kind.key.map == map).unwrap_or(&self.types[index]);
+        &first.name
     }
 
     fn write_maps(&self, topology: &Topology, text: &mut String) {
         let bonded = |atom: u32| self.bonded(self.of_atom[atom as usize] as usize);
         let rows = topology.bonded.cmaps.iter().map(|map| (five(map).map(bonded), map.grid));
-        let rows: BTreeSet<([String; 5], u32)> = rows.collect();
+        let rows: BTreeSet<([&str; 5], u32)> = rows.collect();
         if !rows.is_empty() {
             text.push_str("\n[ cmaptypes ]\n");
         }

@@ -20,7 +20,7 @@ pub(super) fn write(topology: &Topology, types: &Types, names: &Names, text: &mu
     text.integers("ATOM_TYPE_INDEX", types.of_atoms());
     text.integers("NUMBER_EXCLUDED_ATOMS", (0..atoms.len()).map(|i| topology.exclusions.of(i).len().max(1)));
     text.integers("NONBONDED_PARM_INDEX", types.index());
-    text.labels("RESIDUE_LABEL", topology.residues.iter().map(|residue| residue.name.as_str()));
+    text.labels("RESIDUE_LABEL", names.residues.iter().map(|name| name.as_str()));
     text.integers("RESIDUE_POINTER", topology.residues.iter().map(|residue| residue.first as usize + 1));
 }
 

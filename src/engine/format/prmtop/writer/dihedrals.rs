@@ -1,9 +1,9 @@
 //! Writer of torsions and impropers, and of the 1-4 pairs, which are the end atoms of torsions.
 //!
 //! A negative third pointer means that the end atoms of the row are not a 1-4 pair. A negative fourth pointer means
-//! that the row is an improper. The pointer of atom 0 is 0 and cannot be negative. Therefore the atoms of a torsion
-//! are written in reverse order if atom 0 would need a negative pointer. The reverse order does not change the
-//! energy.
+//! that the row is an improper. The pointer of atom 0 is 0 and cannot be negative. OpenMM takes the end atoms as a 1-4
+//! pair only if the third and the fourth pointer are positive. Therefore the atoms of a torsion are written in reverse
+//! order if atom 0 is the third or the fourth atom. The reverse order does not change the energy.
 
 use std::f64::consts::PI;
 
@@ -49,7 +49,7 @@ impl Dihedrals {
     /// sign.
     fn add(&mut self, topology: &Topology, torsion: &Torsion, negative: [bool; 2], scales: [f64; 2]) {
         let mut atoms = torsion.atoms;
-        if (negative[0] && atoms[2] == 0) || (negative[1] && atoms[3] == 0) {
+        if atoms[2..].contains(&0) {
             atoms.reverse();
         }
         let parameters = [torsion.force_constant / KCAL, f64::from(torsion.periodicity), torsion.phase];

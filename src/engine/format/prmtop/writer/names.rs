@@ -1,4 +1,4 @@
-//! Names of atoms and types in AMBER topologies, which have four characters.
+//! Names of atoms, types and residues in AMBER topologies, which have four characters.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,23 +13,27 @@ const POINT_TYPE: &str = "EP";
 /// Beginnings of the names of extra points, by which OpenMM and ParmEd recognise them.
 const POINT_NAMES: [&str; 2] = ["EP", "LP"];
 
-/// Names of atoms and types as they are written.
+/// Names of residues that OpenMM 8 treats as water: other residues have neither virtual sites nor rigid geometry.
+const WATER_NAMES: [&str; 5] = ["WAT", "HOH", "TP4", "TP5", "T4E"];
+
+/// Names of atoms, types and residues as they are written.
 pub(super) struct Names {
     pub(super) atoms: Vec<Name>,
     pub(super) types: Vec<Name>,
+    pub(super) residues: Vec<Name>,
     /// sentences about changed names
     pub(super) losses: Vec<String>,
 }
 
 impl Names {
     /// Chooses the names of a topology. Names are cut to four characters. Names of types that would become equal are
-    /// numbered. A virtual site whose name does not begin with
-    /// EP or LP is called `EPW`, or `EP1` and `EP2` if its residue has several. Fails for names with other characters
-    /// than ASCII, and if two atoms of a residue would lose the difference between their names.
+    /// numbered. A virtual site whose name does not begin with EP or LP is called `EPW`, or `EP1` and `EP2` if its
+    /// residue has several. Waters are called `WAT`, unless their name is one of [`WATER_NAMES`]. Fails for names with
+    /// other characters than ASCII, and if two atoms of a residue would lose the difference between their names.
     pub(super) fn new(topology: &Topology) -> Parsed<Self> {
         let own = |atom: &crate::system::Atom| [atom.name, atom.type_name];
         let residues = topology.residues.iter().map(|residue| residue.name);
-        let all = topology.atoms.iter().flat_map(own).chain(residues.clone());
+        let all = topology.atoms.iter().flat_map(own).chain(residues);
         if let Some(name) = { all }.find(|name| !name.as_str().is_ascii()) {
             let problem = Problem::new(format!("the name {name} has characters that an AMBER topology cannot contain"));
             return Err(problem.help("use names of ASCII characters, or write a GROMACS topology"));
@@ -39,12 +43,14 @@ impl Names {
         let mut names = Names {
             atoms: topology.atoms.iter().map(|atom| cut(atom.name)).collect(),
             types: topology.atoms.iter().map(|atom| types[&atom.type_name]).collect(),
+            residues: topology.residues.iter().map(|residue| residue.name).collect(),
             losses: vec![],
         };
+        names.rename_waters(topology);
         for (what, old) in [
             ("names of atoms", topology.atoms.iter().map(|atom| atom.name).collect()),
             ("names of types", topology.atoms.iter().map(|atom| atom.type_name).collect()),
-            ("names of residues", residues.collect::<Vec<Name>>()),
+            ("names of residues", names.residues.clone()),
         ] {
             let long: Vec<Name> = { old }.into_iter().filter(|&name| cut(name) != name).collect();
             if let Some(&first) = long.first() {
@@ -61,6 +67,7 @@ impl Names {
                  {count} in all"
             ));
         }
+        names.residues.iter_mut().for_each(|name| *name = cut(*name));
         names.rename_points(topology);
         Ok(names)
     }
@@ -83,6 +90,23 @@ impl Names {
         if let Some((old, new)) = renamed {
             self.losses.push(format!(
                 "virtual site {old} is called {new}, because AMBER and OpenMM recognise extra points by their names"
+            ));
+        }
+    }
+
+    /// Gives waters a name by which OpenMM recognises them.
+    fn rename_waters(&mut self, topology: &Topology) {
+        let mut renamed = None;
+        for (index, name) in self.residues.iter_mut().enumerate() {
+            if !WATER_NAMES.contains(&name.as_str()) && topology.is_water(index) {
+                renamed.get_or_insert(topology.residues[index].name);
+                *name = Name::new(WATER_NAMES[0]);
+            }
+        }
+        if let Some(old) = renamed {
+            self.losses.push(format!(
+                "water {old} is called {}, because OpenMM recognises water by the name of its residue",
+                WATER_NAMES[0]
             ));
         }
     }
