@@ -56,7 +56,8 @@ pub(super) fn check_frames(trajectory: &dyn FrameSource, path: &Path) -> Result<
     let problem = match trajectory.cut_off() {
         Some(_) => Problem::new("the file ends inside its first frame, so that it has no complete frame")
             .help("a run is writing the file or was killed, or the file was not copied completely"),
-        None => Problem::new("the trajectory contains no frames yet"),
+        None => Problem::new("the trajectory contains no frames yet")
+            .help("only stages of dynamics write frames; final.pdb has the result of a minimisation"),
     };
     Err(problem.in_file(path).into())
 }

@@ -16,7 +16,8 @@ use crate::system::Topology;
 /// by chain and carbon
 ///
 /// The bilayer is parallel to the xy plane. A lipid belongs to the leaflet to which its head points; the thickness is
-/// the distance between the mean heights of the heads of both leaflets
+/// the distance between the mean heights of the heads of both leaflets. The area per lipid is the area of the cell in
+/// the plane divided by the mean number of lipids in a leaflet; a protein in the membrane makes it larger
 #[derive(Debug, clap::Args)]
 pub(super) struct MembraneOptions {
     /// Selection of the lipids
