@@ -79,7 +79,7 @@ fn perhaps_unknown(problem: Problem) -> Error {
 }
 
 const OF_A_RUN: &str = "trajectories (H5MD, XTC, DCD, TRR, AMBER NetCDF, PDB), and of a run checkpoint.md, \
-                        summary.json, status.json and energies.csv; the other files of a run are text files";
+                        summary.json, status.json, energies.csv, restraints.csv and minimisation.csv; the other files of a run are text files";
 
 fn contains(bytes: &[u8], text: &str) -> bool {
     bytes.windows(text.len()).any(|window| window == text.as_bytes())

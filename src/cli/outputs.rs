@@ -1,5 +1,6 @@
 //! Descriptions of the output files of a run for `md info`, and the command `md repair`.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -151,19 +152,16 @@ pub(super) fn energies(path: &Path) -> Result<String> {
     // the rows of each restraint have means of their own
     let is_restraints = kind == TableKind::Restraints;
     let begin = EnergyRecord::FIRST + usize::from(is_restraints);
-    let names: Vec<(&str, &str)> = columns[begin..].iter().map(|(name, unit)| (name.as_str(), unit.as_str())).collect();
-    let number = |row: &[f64]| if is_restraints { row[EnergyRecord::FIRST] } else { 0.0 };
-    let of_stage: Vec<&Vec<f64>> =
-        rows.iter().filter(|row| row[EnergyRecord::STAGE] == last[EnergyRecord::STAGE]).collect();
-    let mut numbers: Vec<f64> = of_stage.iter().map(|row| number(row)).collect();
-    numbers.sort_by(f64::total_cmp);
-    numbers.dedup();
-    for own in numbers {
-        let mut statistics = Statistics::new(names.iter().copied());
-        let rows = of_stage.iter().filter(|row| number(row) == own);
-        rows.for_each(|row| statistics.add(row[EnergyRecord::TIME], &row[begin..]));
-        let restraint = if is_restraints { format!("restraint {own} in ") } else { String::new() };
-        let _ = writeln!(text, "\nmeans of {restraint}stage {}", last[EnergyRecord::STAGE]);
+    let mut parts: BTreeMap<u64, Statistics> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row[EnergyRecord::STAGE] == last[EnergyRecord::STAGE]) {
+        let part = if is_restraints { row[EnergyRecord::FIRST] as u64 } else { 0 };
+        let names = columns[begin..].iter().map(|(name, unit)| (name.as_str(), unit.as_str()));
+        let statistics = parts.entry(part).or_insert_with(|| Statistics::new(names));
+        statistics.add(row[EnergyRecord::TIME], &row[begin..]);
+    }
+    for (part, statistics) in parts {
+        let part = if is_restraints { format!("restraint {part} in ") } else { String::new() };
+        let _ = writeln!(text, "\nmeans of {part}stage {}", last[EnergyRecord::STAGE]);
         text.push_str(&means(&statistics.averages()));
     }
     Ok(text)

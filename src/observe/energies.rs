@@ -208,7 +208,7 @@ impl EnergyRecord {
     pub fn kind(&self) -> TableKind {
         match self.columns.get(Self::FIRST..) {
             Some([(name, _), ..]) if name == "restraint" => TableKind::Restraints,
-            Some([_, (name, _), ..]) if name == "largest_force" => TableKind::Minimisations,
+            Some([_, (force, _), (atom, _)]) if force == "largest_force" && atom == "atom" => TableKind::Minimisations,
             _ => TableKind::Energies,
         }
     }

@@ -194,7 +194,7 @@ fn macros_switch_and_replace() {
     for (define, expected) in [
         ("FLEXIBEL", "has FLEXIBEL, but no file of this topology uses this macro"),
         ("-DFLEXIBLE", "write \"NAME\" or \"NAME=text\", without -D"),
-        ("POSRES", "md does not support this (set position restraints in the stage"),
+        ("POSRES", "[ position_restraints ]: md does not support this (set position restraints in the stage"),
     ] {
         let message = read(&[("a.top", TOP)], &[define], &[]).expect_err(define);
         assert!(message.contains(expected), "{message}");

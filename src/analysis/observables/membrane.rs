@@ -12,12 +12,12 @@ use crate::error::{Problem, Result};
 use crate::observe::trajectory::StoredFrame;
 use crate::system::Topology;
 
-/// Results: area_per_lipid (nm²) and thickness (nm) over time; order parameter s_cd and its standard error s_cd_error
-/// by chain and carbon
+/// Results: area_per_lipid (area of the cell divided by the mean number of lipids in a leaflet, nm²; a protein in the
+/// membrane makes it larger) and thickness (nm) over time; order parameter s_cd and its standard error s_cd_error by
+/// chain and carbon
 ///
 /// The bilayer is parallel to the xy plane. A lipid belongs to the leaflet to which its head points; the thickness is
-/// the distance between the mean heights of the heads of both leaflets. The area per lipid is the area of the cell in
-/// the plane divided by the mean number of lipids in a leaflet; a protein in the membrane makes it larger
+/// the distance between the mean heights of the heads of both leaflets
 #[derive(Debug, clap::Args)]
 pub(super) struct MembraneOptions {
     /// Selection of the lipids

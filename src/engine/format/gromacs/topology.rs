@@ -40,7 +40,10 @@ pub(in crate::format) fn read(path: &Path, bytes: &[u8], options: &TopologyOptio
 #[derive(Default)]
 struct Reader {
     part: Part,
+    /// directive of the present section
     directive: Option<Directive>,
+    /// heading of the present section, as `[ atoms ]`
+    heading: String,
     force_field: ForceField,
     types: Vec<MoleculeType>,
     /// index of each molecule type by name
@@ -59,6 +62,7 @@ impl Reader {
     fn line(&mut self, &Line { text: line, macros, quotable, path, number }: &Line<'_>) -> Parsed<()> {
         if let Some((directive, part)) = directive(line, self.part)? {
             (self.directive, self.part) = (Some(directive), part);
+            line.clone_into(&mut self.heading);
             if directive == Directive::Intermolecular && self.between.is_none() {
                 self.between = Some(Intermolecular::new(&self.types, &self.molecules, self.held)?);
             }
@@ -77,8 +81,8 @@ impl Reader {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
         let fields = Fields::new(&words);
         match (directive, self.part) {
-            (Directive::Unsupported(help), _) => Err(unsupported("this directive", help)),
-            (Directive::PositionRestraints, _) => Err(unsupported("this directive", POSITION_RESTRAINTS)),
+            (Directive::Unsupported(help), _) => Err(unsupported(&self.heading, help)),
+            (Directive::PositionRestraints, _) => Err(unsupported(&self.heading, POSITION_RESTRAINTS)),
             (Directive::ImplicitSolvent, _) => Ok(()),
             (Directive::System, _) => {
                 if self.title.is_empty() && quotable {
