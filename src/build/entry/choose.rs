@@ -8,7 +8,7 @@ use md_engine::vec3::Vec3;
 
 use super::decision::{Decision, Subject};
 use super::model::{Entry, EntryAtom, EntryResidue};
-use super::names::{ion, rename_atoms, standard};
+use super::names::{ion, is_rna, rename_atoms, standard, standard_in};
 use super::options::Options;
 use super::table::{ResidueKind, StandardResidue};
 
@@ -52,6 +52,8 @@ pub(super) struct Choice {
     pub(super) decisions: Vec<Decision>,
     /// number of atoms at alternative locations that were not chosen
     pub(super) left_out: usize,
+    /// whether the names A, C and G stand for RNA in the current chain
+    is_rna: bool,
     /// number of residues for each pair of old and new name; one decision reports each pair
     renamed: BTreeMap<(String, String), usize>,
     /// number of dropped residues for each residue name
@@ -81,6 +83,7 @@ pub(super) fn choose(entry: &Entry, options: &Options) -> Choice {
             let is_whole = [a, b].map(|residue| residue.atoms.iter().all(has_location));
             is_part == [true; 2] && is_whole != [false; 2]
         };
+        choice.is_rna = is_rna(chain);
         for kinds in chain.residues.chunk_by(is_same_site) {
             choice.site(entry, index, kinds, options);
         }
@@ -150,7 +153,7 @@ impl Choice {
                 "this residue has the highest mean occupancy; if occupancies are equal, the first letter is taken",
             ));
         }
-        let found = standard(&taken.name, &taken.atoms);
+        let found = standard_in(self.is_rna, &taken.name, &taken.atoms);
         let is_water = found.is_some_and(|standard| standard.kind == ResidueKind::Water);
         let is_kept = if is_water {
             options.waters
