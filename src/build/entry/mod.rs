@@ -23,6 +23,7 @@ mod bonds;
 mod choose;
 mod cif;
 mod clean;
+mod cut;
 mod decision;
 mod disulfide;
 mod draft;
@@ -57,8 +58,9 @@ pub use model::{
     Operator, SequencePosition,
 };
 pub(crate) use names::is_standard;
+pub(crate) use near::Grid;
 pub use options::Options;
-pub(crate) use overlap::check as check_places;
+pub(crate) use overlap::{SAME_PLACE, check as check_places};
 pub use table::{ResidueKind, StandardResidue, standard_residue};
 
 /// Reads an entry from a PDB or PDBx/mmCIF file, which may be compressed. `model` is the number of the model in the
