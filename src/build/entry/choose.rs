@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use md_engine::vec3::Vec3;
 
 use super::decision::{Decision, Subject};
-use super::model::{Entry, EntryAtom, EntryResidue};
+use super::model::{Chain, Entry, EntryAtom, EntryResidue};
 use super::names::{ion, is_rna, rename_atoms, standard, standard_in};
 use super::options::Options;
 use super::table::{ResidueKind, StandardResidue};
@@ -92,6 +92,13 @@ pub(super) fn choose(entry: &Entry, options: &Options) -> Choice {
     choice
 }
 
+/// Whether a residue belongs to a chain of at least two residues, or is no hetero residue. A free amino acid in HETATM
+/// records is a ligand.
+fn is_of_chain(chain: &Chain, residue: &EntryResidue) -> bool {
+    let is_other = |other: &EntryResidue| other.is_polymer && other.number != residue.number;
+    residue.is_polymer && (!residue.is_hetero || chain.residues.iter().any(is_other))
+}
+
 /// Returns the name of a residue for messages.
 pub(super) fn label(name: &str, number: i32, code: Option<char>, chain: &str) -> String {
     let code = code.map(String::from).unwrap_or_default();
@@ -158,7 +165,7 @@ impl Choice {
         let is_kept = if is_water {
             options.waters
         } else {
-            options.hetero || taken.is_polymer || options.kept.contains(&taken.name)
+            options.hetero || is_of_chain(&entry.chains[chain], &taken) || options.kept.contains(&taken.name)
         };
         self.waters += usize::from(is_water);
         if taken.name == MEMBRANE_MARK && !taken.is_polymer {

@@ -138,6 +138,7 @@ pub fn add(structure: &Structure, positions: &[Vec3], settings: &Protonation) ->
     let metals = Metals::new(&heavy);
     metals.choose(&heavy, &mut choices)?;
     let mut wanted = protonation::hydrogens(&structure, &heavy.bonded, &table, &choices)?;
+    protonation::check_valences(&structure, &heavy.bonded, &wanted)?;
     let given = &settings.flips.given;
     let groups = flips::find(&heavy, &choices, true, given, |atom| metals.coordinate(&heavy, atom));
     let (mut added, surroundings, rotors) = heavy.place(&wanted);

@@ -218,3 +218,21 @@ fn hydrogens_of_the_input_that_contradict_the_protonation_are_found() {
     let heavy = without_hydrogens(&structure, &positions, &Table::read().unwrap());
     assert_eq!(add(&heavy.0, &heavy.1, &Protonation { ph: 2.0, ..NEUTRAL }).unwrap().contradictions, []);
 }
+
+#[test]
+fn a_bond_that_leaves_no_room_for_hydrogens_is_refused_by_name() {
+    let (mut structure, positions, _) = reference();
+    let find = |name: &str, atom: &str| {
+        let residue = structure.residues.iter().position(|residue| residue.name == name).unwrap();
+        structure.atom_named(residue, atom).unwrap() as u32
+    };
+    let pair = [find("LYS", "NZ"), find("ASP", "CG")];
+    structure.bonds.push(pair);
+    let message = add(&structure, &positions, &NEUTRAL).unwrap_err().to_string();
+    let expected = format!(
+        "{} is bonded to {}, and md build has no form of LYS with this bond",
+        structure.atom_label(pair[0] as usize),
+        structure.atom_label(pair[1] as usize)
+    );
+    assert!(message.contains(&expected), "{message}");
+}

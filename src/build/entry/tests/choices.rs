@@ -248,3 +248,14 @@ fn the_chain_tells_rna_from_dna() {
     let found = cleaned(&format!("{sequence}{}", nucleotides(&[("G", false), ("C", false)])));
     assert_eq!(found.names().join(" "), "G C");
 }
+
+#[test]
+fn a_free_amino_acid_is_dropped_with_other_molecules() {
+    let free = amino_acid("GLY", 'B', 500, 9.0).replace("ATOM  ", "HETATM");
+    let text = format!("{}TER\n{free}", chain_of(&[("ALA", 1, 0.0), ("SER", 2, 1.0)]));
+    let names = |hetero| {
+        let options = Options { hetero, ..Options::default() };
+        clean(&parse(text.as_bytes(), None).unwrap(), &options).unwrap().names().join(" ")
+    };
+    assert_eq!([names(true), names(false)], ["ALA SER GLY", "ALA SER"]);
+}
