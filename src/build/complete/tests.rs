@@ -400,3 +400,14 @@ fn messages_name_what_helps() {
     assert!(message.contains("NT of SER 20 of chain A is the nitrogen of an amide"), "{message}");
     assert_eq!(help, AMIDE_HELP);
 }
+
+#[test]
+fn a_bond_in_the_place_of_a_missing_atom_is_named() {
+    let mut cleaned = without(|index, name| index == 15 && name == "OE2");
+    let atom = |residue: usize, name: &str| cleaned.structure.atom_named(residue, name).unwrap() as u32;
+    let bond = [atom(5, "NZ"), atom(15, "CD")];
+    cleaned.structure.bonds.push(bond);
+    let message = complete(&mut cleaned, Caps::None).unwrap_err().message;
+    let expected = "GLU 16 of chain A lacks OE2, but CD of GLU 16 of chain A is bonded to NZ of LYS 6 of chain A";
+    assert!(message.contains(expected), "{message}");
+}
