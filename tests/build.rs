@@ -194,14 +194,16 @@ fn names_of_chains_that_pdb_files_cut_are_kept() {
     };
     let renamed = std::fs::read_to_string(built(&entry(), "a").join("system.pdb")).unwrap();
     let mut rows = String::from("data_X\nloop_\n");
-    for name in ["group_PDB", "id", "type_symbol", "auth_atom_id", "auth_comp_id", "auth_asym_id", "auth_seq_id"] {
+    let names = ["group_PDB", "id", "type_symbol", "auth_atom_id", "auth_comp_id", "auth_asym_id", "auth_seq_id"];
+    for name in names.into_iter().chain(["label_seq_id", "label_asym_id"]) {
         rows += &format!("_atom_site.{name}\n");
     }
     rows += "_atom_site.Cartn_x\n_atom_site.Cartn_y\n_atom_site.Cartn_z\n";
     for line in renamed.lines().filter(|line| line.starts_with("ATOM")) {
         let [serial, name, residue, number] = [6..11, 12..16, 17..20, 22..26].map(|columns| line[columns].trim());
         let [x, y, z] = [30..38, 38..46, 46..54].map(|columns| line[columns].trim());
-        rows += &format!("ATOM {serial} {} {name} {residue} LONG {number} {x} {y} {z}\n", &line[76..78].trim());
+        rows +=
+            &format!("ATOM {serial} {} {name} {residue} LONG {number} {number} L {x} {y} {z}\n", &line[76..78].trim());
     }
     let path = folder.path().join("long.cif");
     std::fs::write(&path, rows).unwrap();
