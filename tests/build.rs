@@ -163,6 +163,15 @@ fn gaps_are_refused_or_capped() {
     assert!(printed.contains("SER 20 of chain A: added the cap NME after this residue"), "{printed}");
     // the force check compares the first step of each stage with the reference
     done(md(folder.path()).args(["run", "x/input.toml", "--steps", "5", "--quiet"]));
+    // a TER record at the gap does not hide the gap, if SEQRES has the missing residues
+    let text = std::fs::read_to_string(folder.path().join("cut.pdb")).unwrap();
+    let before = text.find("  N   ASN A  25").and_then(|at| text[..at].rfind("ATOM"));
+    let (first, second) = text.split_at(before.unwrap());
+    std::fs::write(folder.path().join("cut.pdb"), format!("{first}TER\n{second}")).unwrap();
+    let message = refused(md(folder.path()).args(["build", "cut.pdb", "-o", "t"]));
+    assert!(message.contains("4 residues are missing between SER 20 of chain A and ASN 25 of chain A"), "{message}");
+    let printed = done(md(folder.path()).args(["build", "cut.pdb", "-o", "t", "--cap", "ACE,NME", "--dry-run"]));
+    assert!(printed.contains("SER 20 of chain A: added the cap NME after this residue"), "{printed}");
     // CHARMM counts the atoms of caps to the capped residues; the atoms of the system are the same
     done(md(folder.path()).args(["build", "cut.pdb", "-o", "c", "--cap", "ACE,NME", "--forcefield", "charmm36"]));
     let pdb = |name: &str| std::fs::read_to_string(folder.path().join(name).join("system.pdb")).unwrap();
@@ -174,6 +183,33 @@ fn gaps_are_refused_or_capped() {
     };
     assert_eq!(positions(&amber).len(), positions(&charmm).len());
     done(md(folder.path()).args(["run", "c/input.toml", "--steps", "5", "--quiet"]));
+}
+
+#[test]
+fn names_of_chains_that_pdb_files_cut_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let built = |entry: &Path, output: &str| {
+        done(md(folder.path()).arg("build").arg(entry).args(["-o", output, "--vacuum", "--drop-waters"]));
+        folder.path().join(output)
+    };
+    let renamed = std::fs::read_to_string(built(&entry(), "a").join("system.pdb")).unwrap();
+    let mut rows = String::from("data_X\nloop_\n");
+    let names = ["group_PDB", "id", "type_symbol", "auth_atom_id", "auth_comp_id", "auth_asym_id", "auth_seq_id"];
+    for name in names.into_iter().chain(["label_seq_id", "label_asym_id"]) {
+        rows += &format!("_atom_site.{name}\n");
+    }
+    rows += "_atom_site.Cartn_x\n_atom_site.Cartn_y\n_atom_site.Cartn_z\n";
+    for line in renamed.lines().filter(|line| line.starts_with("ATOM")) {
+        let [serial, name, residue, number] = [6..11, 12..16, 17..20, 22..26].map(|columns| line[columns].trim());
+        let [x, y, z] = [30..38, 38..46, 46..54].map(|columns| line[columns].trim());
+        rows +=
+            &format!("ATOM {serial} {} {name} {residue} LONG {number} {number} L {x} {y} {z}\n", &line[76..78].trim());
+    }
+    let path = folder.path().join("long.cif");
+    std::fs::write(&path, rows).unwrap();
+    let output = built(&path, "b");
+    let text = std::fs::read_to_string(output.join("system.cif")).unwrap();
+    assert!(text.contains(" LONG ") && !output.join("system.pdb").exists(), "{text}");
 }
 
 #[test]

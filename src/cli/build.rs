@@ -372,7 +372,9 @@ fn write_coordinates(built: &Built, folder: &Path) -> Result<()> {
         Coordinates { title: title.clone(), positions: positions.clone(), cell: *cell, ..Coordinates::default() };
     replace_synced(&folder.join(COORDINATES), |out| write_rst7(&coordinates, out))?;
     let (atoms, cell) = (0..positions.len(), cell.as_ref());
-    if positions.len() <= PDB_ATOMS {
+    // the PDB format has one column for the name of a chain
+    let has_long_names = built.structure.chains.iter().any(|chain| chain.len() > 1);
+    if positions.len() <= PDB_ATOMS && !has_long_names {
         replace_synced(&folder.join("system.pdb"), |out| {
             write_pdb(&description.topology, positions, cell, title, out)
         })?;

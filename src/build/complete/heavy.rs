@@ -10,7 +10,7 @@ use super::geometry::{opposite, torsion, unit};
 use super::growth::{Axis, Growth, Places, cut, grow};
 use super::ideal::{Ideal, ideal};
 use super::surroundings::{CLASH, Room, Surroundings};
-use crate::entry::{Cleaned, Decision, MissingAtoms};
+use crate::entry::{Cleaned, Decision, MissingAtoms, standard_residue};
 
 /// Atoms without which a residue cannot be rebuilt: backbones of amino acids, and backbones and sugars of nucleotides.
 /// The conformation of the sugar differs between nucleotides, so that no single ideal sugar fits all of them.
@@ -99,10 +99,35 @@ pub(super) fn rebuild(cleaned: &mut Cleaned) -> Vec<String> {
     faults
 }
 
+/// Returns the labels of two bonded atoms of different residues if the bond takes the place of a missing atom, as the
+/// isopeptide bond of a glutamate takes the place of OE2. Bonds of the chain and disulfides take no places.
+fn replaced(cleaned: &Cleaned, residue: usize, names: &[&str]) -> Option<[String; 2]> {
+    let structure = &cleaned.structure;
+    let own = structure.residue_atoms(residue);
+    let of_missing = |atom: &str| {
+        let bonds = standard_residue(&structure.residues[residue].name).map(|standard| &standard.bonds[..]);
+        let joins = |[a, b]: &[String; 2]| {
+            (a == atom && names.contains(&b.as_str())) || (b == atom && names.contains(&a.as_str()))
+        };
+        bonds.unwrap_or_default().iter().any(joins)
+    };
+    let outer = structure.bonds.iter().map(|&[a, b]| [a as usize, b as usize]);
+    let mut outer = outer.filter(|[a, b]| own.contains(a) != own.contains(b));
+    let pair = outer.find_map(|[a, b]| {
+        let [a, b] = if own.contains(&a) { [a, b] } else { [b, a] };
+        let name = structure.atoms[a].name.as_str();
+        (!["C", "N", "P", "O3'", "SG"].contains(&name) && of_missing(name)).then_some([a, b])
+    })?;
+    Some(pair.map(|atom| structure.atom_label(atom)))
+}
+
 /// Rebuilds a residue. Returns the positions of waters that clash with the rebuilt atoms.
 fn rebuild_residue(cleaned: &mut Cleaned, residue: usize, names: &[&str]) -> Result<Vec<Vec3>, String> {
     let name = cleaned.structure.residues[residue].name.clone();
     let ideal = ideal(&name).ok_or("and md has no template of the residue")?;
+    if let Some([atom, other]) = replaced(cleaned, residue, names) {
+        return Err(format!("but {atom} is bonded to {other}, and md build has no form of {name} with this bond"));
+    }
     let is_wanted = |name: &str| names.contains(&name) || cleaned.structure.atom_named(residue, name).is_some();
     let ideal = &ideal.restricted(&name, is_wanted);
     let backbone = BACKBONES.iter().find_map(|atoms| names.iter().find(|name| atoms.contains(*name)));

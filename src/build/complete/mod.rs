@@ -10,6 +10,7 @@ mod caps;
 mod edit;
 mod geometry;
 mod growth;
+mod hands;
 mod heavy;
 mod ideal;
 mod oxt;
@@ -20,7 +21,7 @@ mod tests;
 
 use md_engine::error::Problem;
 
-use crate::entry::{Cleaned, Decision, GapPlace, Subject};
+use crate::entry::{Cleaned, Decision, Gap, GapPlace, ResidueKind, Subject};
 use crate::structure::Structure;
 
 pub use caps::Caps;
@@ -33,6 +34,8 @@ const GAP_HELP: &str =
     "cap both sides of missing amino acids with --cap ACE,NME, or model the loop with another program";
 const CAP_HELP: &str = "caps need amino acids and room: remove the residues beside the gap from the file, or model the loop \
                         with another program";
+const NUCLEIC_HELP: &str =
+    "add the missing nucleotides or atoms with another program, because caps are for amino acids only";
 /// Advice for residues that cannot be rebuilt.
 const RESIDUE_HELP: &str =
     "complete these residues with another program, for example PDBFixer, or remove them from the file";
@@ -40,34 +43,48 @@ const RESIDUE_HELP: &str =
 const BOND_HELP: &str =
     "give the parameters of these molecules with --ligand, or leave out other molecules with --drop-hetero";
 
+/// Advice for residues of a chain whose bonds are unknown.
+const MODIFIED_HELP: &str = "for a modified residue, add a force-field file with its template (--forcefield \
+                             amber14,FILE.xml) and give its bonds by CONECT records or _chem_comp_bond, or rename it to \
+                             the standard residue and remove its additional atoms";
+/// Name of the nitrogen of a C-terminal amide in CHARMM, and advice for such amides.
+const AMIDE: &str = "NT";
+const AMIDE_HELP: &str = "move NT into a residue NH2 of its own after this residue, as its atom N";
+
 /// Completes a structure. Fails with a list of the residues, gaps and bonds that cannot be completed.
 pub(crate) fn complete(cleaned: &mut Cleaned, caps: Caps) -> Result<(), Problem> {
+    hands::report(cleaned);
     phosphate::remove_first(cleaned);
     let residues = heavy::rebuild(cleaned);
     let capped = if residues.is_empty() { caps::cap(cleaned, caps) } else { vec![] };
     oxt::add_oxt(cleaned);
     let label = |residue: u32| cleaned.structure.residue_label(residue as usize);
-    let gaps = cleaned.gaps.iter().filter_map(|gap| match gap.place {
-        GapPlace::Inner { after, before } => {
-            let count = gap.count.map_or("a bond of the chain is".to_owned(), |count| match count {
-                1 => "1 residue is".to_owned(),
-                count => format!("{count} residues are"),
-            });
-            Some(format!("{count} missing between {} and {}", label(after), label(before)))
-        }
+    let is_nucleic = |residue: u32| cleaned.residues[residue as usize].kind == Some(ResidueKind::Nucleic);
+    let inner = |gap: &Gap| match gap.place {
+        GapPlace::Inner { after, before } => Some((gap_text(cleaned, gap, [after, before]), is_nucleic(before))),
         GapPlace::Start { .. } | GapPlace::End { .. } => None,
-    });
-    let gaps: Vec<String> = gaps.collect();
-    let unknown = cleaned.unsupported.iter().map(|found| format!("the bonds of {} are unknown", label(found.residue)));
-    let unknown: Vec<String> = unknown.collect();
+    };
+    let gaps: Vec<(String, bool)> = cleaned.gaps.iter().filter_map(inner).collect();
+    let has_gap = |is_nucleic: bool| gaps.iter().any(|(_, nucleic)| *nucleic == is_nucleic);
+    let unknown = |is_polymer: bool| {
+        let of_kind = cleaned.unsupported.iter().map(|found| found.residue);
+        let of_kind = of_kind.filter(|&residue| cleaned.residues[residue as usize].is_polymer == is_polymer);
+        of_kind.map(|residue| format!("the bonds of {} are unknown", label(residue))).collect::<Vec<String>>()
+    };
+    let [modified, unknown] = [unknown(true), unknown(false)];
+    let amides = amides(cleaned);
     let helps = [
-        (!gaps.is_empty() && caps == Caps::None, GAP_HELP),
-        (!gaps.is_empty() && caps != Caps::None, CAP_HELP),
+        (has_gap(false) && caps == Caps::None, GAP_HELP),
+        (has_gap(false) && caps != Caps::None, CAP_HELP),
+        (has_gap(true), NUCLEIC_HELP),
         (!residues.is_empty(), RESIDUE_HELP),
+        (!amides.is_empty(), AMIDE_HELP),
+        (!modified.is_empty(), MODIFIED_HELP),
         (!unknown.is_empty(), BOND_HELP),
     ];
     let help: Vec<&str> = helps.iter().filter(|(applies, _)| *applies).map(|(_, help)| *help).collect();
-    let faults: Vec<String> = gaps.into_iter().chain(capped).chain(residues).chain(unknown).collect();
+    let gaps = gaps.into_iter().map(|(text, _)| text);
+    let faults: Vec<String> = gaps.chain(capped).chain(residues).chain(amides).chain(modified).chain(unknown).collect();
     if faults.is_empty() {
         return Ok(());
     }
@@ -75,6 +92,43 @@ pub(crate) fn complete(cleaned: &mut Cleaned, caps: Caps) -> Result<(), Problem>
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
     let message = format!("the structure is not complete: {}{more}", faults[..faults.len().min(LISTED)].join("; "));
     Err(Problem::new(message).help(help.join("; ")))
+}
+
+/// Describes a gap between two residues.
+fn gap_text(cleaned: &Cleaned, gap: &Gap, ends: [u32; 2]) -> String {
+    let Cleaned { structure, positions, residues, .. } = cleaned;
+    let [after, before] = ends.map(|residue| structure.residue_label(residue as usize));
+    let is_nucleic = residues[ends[1] as usize].kind == Some(ResidueKind::Nucleic);
+    let atom = |end: usize, name: &str| structure.atom_named(ends[end] as usize, name);
+    let count = match gap.count {
+        Some(1) => "1 residue is".to_owned(),
+        Some(count) => format!("{count} residues are"),
+        None if is_nucleic => {
+            return match (atom(0, "O3'"), atom(1, "P")) {
+                (Some(a), Some(b)) => {
+                    let distance = (positions[a] - positions[b]).norm();
+                    format!("O3' of {after} and P of {before} are {distance:.3} nm apart, too far for a bond")
+                }
+                (_, None) => format!("{before} lacks P, which bonds it to {after}"),
+                (None, _) => format!("{after} lacks O3', which bonds it to {before}"),
+            };
+        }
+        None => "a bond of the chain is".to_owned(),
+    };
+    format!("{count} missing between {after} and {before}")
+}
+
+/// Describes the amino acids that have the nitrogen of an amide at the end of a chain.
+fn amides(cleaned: &Cleaned) -> Vec<String> {
+    let structure = &cleaned.structure;
+    let is_amino = |&index: &usize| cleaned.residues[index].kind == Some(ResidueKind::Protein);
+    let with_amide = (0..structure.residues.len()).filter(is_amino);
+    let with_amide = with_amide.filter(|&index| structure.atom_named(index, AMIDE).is_some());
+    with_amide
+        .map(|index| {
+            format!("{AMIDE} of {} is the nitrogen of an amide at a chain end", structure.residue_label(index))
+        })
+        .collect()
 }
 
 /// Returns a decision that reports the completion of a residue.

@@ -316,7 +316,7 @@ fn phosphates_after_breaks_are_kept() {
     }
     let mut cleaned = clean(&entry, &Options::default()).unwrap();
     let problem = complete(&mut cleaned, Caps::None).unwrap_err();
-    let expected = "a bond of the chain is missing between DA 423 of chain D and DT 424 of chain D";
+    let expected = "O3' of DA 423 of chain D and P of DT 424 of chain D are 5.079 nm apart, too far for a bond";
     assert!(problem.message.contains(expected), "{problem:?}");
     assert!(cleaned.structure.atom_named(3, "P").is_some());
 }
@@ -339,4 +339,75 @@ proptest! {
         };
         completed(is_removed);
     }
+}
+
+#[test]
+fn inverted_configurations_are_said() {
+    let inverted = |cleaned: &Cleaned| -> Vec<String> {
+        let said = cleaned.decisions.iter().filter(|decision| decision.what.contains("inverted configuration"));
+        said.map(|decision| format!("{}: {}", decision.place, decision.what)).collect()
+    };
+    let [protein, nucleic] = [completed(|_, _| false), dna(|_, _| false)];
+    assert_eq!([inverted(&protein), inverted(&nucleic)], [vec![], [""; 0].map(String::from).to_vec()]);
+    // mirror images: all amino acids but glycine, and all three chiral atoms of each sugar
+    let mirrored = |mut cleaned: Cleaned| {
+        cleaned.positions.iter_mut().for_each(|position| position.x = -position.x);
+        cleaned.decisions.clear();
+        hands::report(&mut cleaned);
+        inverted(&cleaned)
+    };
+    let glycines = protein.structure.residues.iter().filter(|residue| residue.name == "GLY").count();
+    let said = mirrored(protein.clone());
+    assert_eq!(said.len(), 76 - glycines);
+    assert_eq!(said[0], "MET 1 of chain A: kept the inverted configuration of CA");
+    let nucleotides = nucleic.residues.iter().filter(|residue| residue.kind == Some(ResidueKind::Nucleic)).count();
+    let said = mirrored(nucleic);
+    assert_eq!(said.len(), nucleotides);
+    assert!(said.iter().all(|text| text.ends_with("of C1' and C3' and C4'")), "{said:?}");
+}
+
+#[test]
+fn messages_name_what_helps() {
+    let refusal = |mut cleaned: Cleaned| {
+        let problem = complete(&mut cleaned, Caps::None).unwrap_err();
+        [problem.message, problem.help.unwrap()]
+    };
+    let second = |name: &str, change: fn(&mut EntryResidue)| {
+        let mut entry = parse(include_bytes!("../tests/dna.pdb"), None).unwrap();
+        change(&mut entry.chains[0].residues[1]);
+        let [message, help] = refusal(clean(&entry, &Options::default()).unwrap());
+        assert!(message.contains(name), "{message}");
+        assert!(help.contains(NUCLEIC_HELP) && !help.contains("--cap"), "{help}");
+    };
+    second(" lacks P, which bonds it to D", |residue| residue.atoms.retain(|atom| atom.name != "P"));
+    second(" nm apart, too far for a bond", |residue| {
+        residue.atoms.iter_mut().filter(|atom| atom.name == "P").for_each(|atom| atom.position.z += 0.2);
+    });
+    // a modified residue of a chain, and the nitrogen of an amide
+    let of_protein = |change: fn(&mut EntryResidue)| {
+        let mut entry = ubiquitin();
+        change(&mut entry.chains[0].residues[19]);
+        refusal(clean(&entry, &Options::default()).unwrap())
+    };
+    let [message, help] = of_protein(|residue| residue.name = "SEP".to_owned());
+    assert!(message.contains("the bonds of SEP 20 of chain A are unknown"), "{message}");
+    assert!(help.contains("--forcefield amber14,FILE.xml") && !help.contains("--ligand"), "{help}");
+    let [message, help] = of_protein(|residue| {
+        let mut nitrogen = residue.atoms[0].clone();
+        (nitrogen.name, nitrogen.position.z) = ("NT".to_owned(), nitrogen.position.z + 0.5);
+        residue.atoms.push(nitrogen);
+    });
+    assert!(message.contains("NT of SER 20 of chain A is the nitrogen of an amide"), "{message}");
+    assert_eq!(help, AMIDE_HELP);
+}
+
+#[test]
+fn a_bond_in_the_place_of_a_missing_atom_is_named() {
+    let mut cleaned = without(|index, name| index == 15 && name == "OE2");
+    let atom = |residue: usize, name: &str| cleaned.structure.atom_named(residue, name).unwrap() as u32;
+    let bond = [atom(5, "NZ"), atom(15, "CD")];
+    cleaned.structure.bonds.push(bond);
+    let message = complete(&mut cleaned, Caps::None).unwrap_err().message;
+    let expected = "GLU 16 of chain A lacks OE2, but CD of GLU 16 of chain A is bonded to NZ of LYS 6 of chain A";
+    assert!(message.contains(expected), "{message}");
 }

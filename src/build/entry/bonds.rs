@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::choose::Picked;
+use super::cut;
 use super::decision::{Decision, Subject};
 use super::disulfide::find_disulfides;
 use super::draft::Draft;
@@ -74,6 +75,7 @@ pub(super) fn find_bonds(draft: &Draft<'_>, decisions: &mut Vec<Decision>) -> Fo
         bonds.add(*a, *b);
     }
     stated(draft, &places, &mut bonds, decisions);
+    cut::report(draft, &places, LONGEST_STATED, decisions);
     let unsupported = unsupported(draft, &bonds.bonds);
     bonds.bonds.sort_unstable();
     Found { bonds: bonds.bonds, disulfides, unsupported }

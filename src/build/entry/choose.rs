@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use md_engine::vec3::Vec3;
 
 use super::decision::{Decision, Subject};
-use super::model::{Entry, EntryAtom, EntryResidue};
-use super::names::{ion, rename_atoms, standard};
+use super::model::{Chain, Entry, EntryAtom, EntryResidue};
+use super::names::{ion, is_rna, rename_atoms, standard, standard_in};
 use super::options::Options;
 use super::table::{ResidueKind, StandardResidue};
 
@@ -52,6 +52,8 @@ pub(super) struct Choice {
     pub(super) decisions: Vec<Decision>,
     /// number of atoms at alternative locations that were not chosen
     pub(super) left_out: usize,
+    /// whether the names A, C and G stand for RNA in the current chain
+    is_rna: bool,
     /// number of residues for each pair of old and new name; one decision reports each pair
     renamed: BTreeMap<(String, String), usize>,
     /// number of dropped residues for each residue name
@@ -81,12 +83,20 @@ pub(super) fn choose(entry: &Entry, options: &Options) -> Choice {
             let is_whole = [a, b].map(|residue| residue.atoms.iter().all(has_location));
             is_part == [true; 2] && is_whole != [false; 2]
         };
+        choice.is_rna = is_rna(chain);
         for kinds in chain.residues.chunk_by(is_same_site) {
             choice.site(entry, index, kinds, options);
         }
     }
     choice.summarise(options);
     choice
+}
+
+/// Whether a residue belongs to a chain of at least two residues, or is no hetero residue. A free amino acid in HETATM
+/// records is a ligand.
+fn is_of_chain(chain: &Chain, residue: &EntryResidue) -> bool {
+    let is_other = |other: &EntryResidue| other.is_polymer && other.number != residue.number;
+    residue.is_polymer && (!residue.is_hetero || chain.residues.iter().any(is_other))
 }
 
 /// Returns the name of a residue for messages.
@@ -150,12 +160,12 @@ impl Choice {
                 "this residue has the highest mean occupancy; if occupancies are equal, the first letter is taken",
             ));
         }
-        let found = standard(&taken.name, &taken.atoms);
+        let found = standard_in(self.is_rna, &taken.name, &taken.atoms);
         let is_water = found.is_some_and(|standard| standard.kind == ResidueKind::Water);
         let is_kept = if is_water {
             options.waters
         } else {
-            options.hetero || taken.is_polymer || options.kept.contains(&taken.name)
+            options.hetero || is_of_chain(&entry.chains[chain], &taken) || options.kept.contains(&taken.name)
         };
         self.waters += usize::from(is_water);
         if taken.name == MEMBRANE_MARK && !taken.is_polymer {

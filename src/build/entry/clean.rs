@@ -10,7 +10,7 @@ use super::bonds::{Unsupported, find_bonds};
 use super::choose::choose;
 use super::decision::{Decision, Subject};
 use super::draft::Draft;
-use super::gaps::{Gap, find_gaps, place_residues};
+use super::gaps::{Gap, find_gaps, place_residues, report_jumps};
 use super::metals::{MetalSite, find_sites};
 use super::model::Entry;
 use super::options::Options;
@@ -89,6 +89,7 @@ pub fn clean(entry: &Entry, options: &Options) -> Result<Cleaned, Problem> {
     let found = find_bonds(&draft, &mut decisions);
     let metal_sites = find_sites(&draft, &mut decisions);
     let gaps = find_gaps(&draft, &found.bonds);
+    report_jumps(&draft, &found.bonds, &mut decisions);
     let missing_atoms = missing_atoms(&draft, &found.bonds);
     let info = |index| {
         let source = draft.source(index);

@@ -1,6 +1,8 @@
 //! Draft of a clean structure: the chosen atoms without bonds. Each residue of the draft refers to its residue in the
 //! entry.
 
+use std::collections::BTreeMap;
+
 use md_engine::vec3::Vec3;
 
 use super::assembly::{Built, Copied};
@@ -53,6 +55,19 @@ impl<'a> Draft<'a> {
     /// Returns the distance of two atoms in nm.
     pub(super) fn distance(&self, a: u32, b: u32) -> f64 {
         (self.positions[a as usize] - self.positions[b as usize]).norm()
+    }
+
+    /// Returns the residues of the polymers with the same chain identifier, for each copy of an assembly. TER records
+    /// divide a chain into several polymers.
+    pub(super) fn molecules(&self) -> Vec<Vec<usize>> {
+        let mut molecules: BTreeMap<(usize, &str), Vec<usize>> = BTreeMap::new();
+        for polymer in self.polymers() {
+            let id = self.entry.chains[self.source(polymer[0]).chain].id.as_str();
+            molecules.entry((self.copies[polymer[0]].operator, id)).or_default().extend(polymer);
+        }
+        let mut molecules: Vec<Vec<usize>> = molecules.into_values().collect();
+        molecules.sort_unstable();
+        molecules
     }
 
     /// Returns the residues of each polymer, in the order of the chain.

@@ -55,9 +55,13 @@ pub enum GapPlace {
 /// Finds the position in the sequence of each residue of a polymer, in chains for which the file does not state these
 /// positions.
 pub(super) fn place_residues(entry: &Entry, residues: &mut [Picked], decisions: &mut Vec<Decision>) {
-    for of_chain in residues.chunk_by_mut(|a, b| a.chain == b.chain) {
-        let chain = &entry.chains[of_chain[0].chain];
-        let mut polymer: Vec<&mut Picked> = of_chain.iter_mut().filter(|residue| residue.is_polymer).collect();
+    // pieces of a chain that TER records separate have the same identifier and the same sequence
+    let mut of_chains: BTreeMap<&str, Vec<&mut Picked>> = BTreeMap::new();
+    for residue in residues.iter_mut().filter(|residue| residue.is_polymer) {
+        of_chains.entry(&entry.chains[residue.chain].id).or_default().push(residue);
+    }
+    for mut polymer in of_chains.into_values() {
+        let chain = &entry.chains[polymer[0].chain];
         if chain.sequence.is_empty() || polymer.iter().any(|residue| residue.position.is_some()) {
             continue;
         }
@@ -99,14 +103,14 @@ pub(super) fn place_residues(entry: &Entry, residues: &mut [Picked], decisions: 
 pub(super) fn find_gaps(draft: &Draft<'_>, bonds: &[[u32; 2]]) -> Vec<Gap> {
     let bonded = bonded_residues(draft, bonds);
     let mut gaps = vec![];
-    for polymer in draft.polymers() {
+    for polymer in draft.molecules() {
         let Some(&any) = polymer.first() else { continue };
-        let chain = draft.structure.residues[any].chain;
+        let chain = |index: usize| draft.structure.residues[index].chain;
         let sequence = &draft.entry.chains[draft.source(any).chain].sequence;
-        let missing = |place: GapPlace, range: Range<usize>| {
+        let missing = |at: usize, place: GapPlace, range: Range<usize>| {
             let positions = sequence.get(range).unwrap_or_default();
             let names: Vec<String> = positions.iter().map(|position| position.name.clone()).collect();
-            (!names.is_empty()).then_some(Gap { chain, place, count: Some(names.len()), names })
+            (!names.is_empty()).then_some(Gap { chain: chain(at), place, count: Some(names.len()), names })
         };
         let inner = |after: usize, before: usize| GapPlace::Inner { after: after as u32, before: before as u32 };
         let placed: Vec<(usize, usize)> =
@@ -116,12 +120,13 @@ pub(super) fn find_gaps(draft: &Draft<'_>, bonds: &[[u32; 2]]) -> Vec<Gap> {
         let mut covered: HashSet<usize> = HashSet::new();
         for pair in placed.windows(2) {
             let ((after, start), (before, end)) = (pair[0], pair[1]);
-            if let Some(gap) = missing(inner(after, before), (start + 1).min(end)..end) {
+            if let Some(gap) = missing(after, inner(after, before), (start + 1).min(end)..end) {
                 covered.extend(after..before);
                 found.insert(after, gap);
             }
         }
-        for pair in polymer.windows(2) {
+        let in_one_piece = |pair: &&[usize]| chain(pair[0]) == chain(pair[1]);
+        for pair in polymer.windows(2).filter(in_one_piece) {
             let (after, before) = (pair[0], pair[1]);
             // OXT ends a protein, also where the file has neither TER nor another chain after it
             let ends = || draft.atom(after, "OXT").is_some();
@@ -130,19 +135,44 @@ pub(super) fn find_gaps(draft: &Draft<'_>, bonds: &[[u32; 2]]) -> Vec<Gap> {
             }
             let [first, second] = [after, before].map(|index| i64::from(draft.source(index).number));
             let count = usize::try_from(second - first - 1).ok().filter(|&count| count > 0 && placed.is_empty());
-            found.insert(after, Gap { chain, place: inner(after, before), count, names: vec![] });
+            found.insert(after, Gap { chain: chain(after), place: inner(after, before), count, names: vec![] });
         }
         gaps.extend(placed.first().and_then(|&(first, start)| {
             let place = GapPlace::Start { before: first as u32 };
-            missing(place, 0..start)
+            missing(first, place, 0..start)
         }));
         gaps.extend(found.into_values());
         gaps.extend(placed.last().and_then(|&(last, end)| {
             let place = GapPlace::End { after: last as u32 };
-            missing(place, end + 1..sequence.len())
+            missing(last, place, end + 1..sequence.len())
         }));
     }
     gaps
+}
+
+/// Reports the TER records within a chain at which the residue numbers jump, although no sequence states whether
+/// residues are missing there. Pieces of a chain that end with OXT are complete, and are not reported.
+pub(super) fn report_jumps(draft: &Draft<'_>, bonds: &[[u32; 2]], decisions: &mut Vec<Decision>) {
+    let bonded = bonded_residues(draft, bonds);
+    for polymer in draft.molecules() {
+        for (after, before) in polymer.windows(2).map(|pair| (pair[0], pair[1])) {
+            let [last, first] = [after, before].map(|index| draft.source(index));
+            let jumps = i64::from(first.number) - i64::from(last.number) > 1;
+            let is_one_piece = draft.structure.residues[after].chain == draft.structure.residues[before].chain;
+            let is_placed = last.position.is_some() || first.position.is_some();
+            let ends = draft.atom(after, "OXT").is_some() || bonded.contains(&[after as u32, before as u32]);
+            if is_one_piece || !jumps || is_placed || ends {
+                continue;
+            }
+            let place = [after, before].map(|index| draft.structure.residue_label(index)).join(" and ");
+            let why = format!(
+                "a TER record ends the chain, and no sequence states whether residues are missing, although the residue \
+                 numbers jump from {} to {}; without the TER record the residues between count as missing",
+                last.number, first.number
+            );
+            decisions.push(Decision::new(Subject::Sequence, place, "took the residues as ends of two chains", why));
+        }
+    }
 }
 
 /// Returns the pairs of residues between which there is a bond. The first residue of a pair has the lower index. The

@@ -45,6 +45,17 @@ impl<'a> Places<'a> {
         { names }.find_map(|name| self.atoms.get(&(index, name)).copied())
     }
 
+    /// Returns the atom at an address in the first copy that has the atom.
+    pub(super) fn first(&self, address: &Address) -> Option<u32> {
+        (0..self.draft.operators).find_map(|operator| self.atom(operator, address))
+    }
+
+    /// Whether a copy of the residue at an address is in the structure.
+    pub(super) fn has_residue(&self, Address { chain, residue, number, insertion_code, .. }: &Address) -> bool {
+        let key = |operator| (operator, chain.as_str(), *number, *insertion_code, residue.as_str());
+        (0..self.draft.operators).any(|operator| self.residues.contains_key(&key(operator)))
+    }
+
     /// Returns the pairs of atoms at two addresses: one pair for each copy in the assembly, without duplicates.
     pub(super) fn pairs(&self, ends: &[Address; 2]) -> Vec<[u32; 2]> {
         let operators = 0..self.draft.operators;

@@ -23,6 +23,7 @@ mod bonds;
 mod choose;
 mod cif;
 mod clean;
+mod cut;
 mod decision;
 mod disulfide;
 mod draft;
@@ -58,8 +59,9 @@ pub use model::{
 };
 pub(crate) use names::is_standard;
 pub use names::residue_name;
+pub(crate) use near::Grid;
 pub use options::Options;
-pub(crate) use overlap::check as check_places;
+pub(crate) use overlap::{SAME_PLACE, check as check_places};
 pub use table::{ResidueKind, StandardResidue, standard_residue};
 
 /// Reads an entry from a PDB or PDBx/mmCIF file, which may be compressed. `model` is the number of the model in the

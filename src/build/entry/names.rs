@@ -4,7 +4,7 @@
 //! libraries of AmberTools 23 (`leap/lib`), CHARMM36 (`top_all36_prot.rtf`, `top_all36_na.rtf`,
 //! `toppar_water_ions.str`) and GROMACS 2023 (`share/top/*.ff`).
 
-use super::model::{EntryAtom, EntryResidue};
+use super::model::{Chain, EntryAtom, EntryResidue};
 use super::table::{ResidueKind, StandardResidue, standard_name, standard_residue};
 
 /// Standard names of amino acids, nucleotides and waters, each with its aliases.
@@ -76,6 +76,38 @@ pub(super) fn standard(name: &str, atoms: &[EntryAtom]) -> Option<&'static Stand
     let Some((_, dna)) = RNA_AND_DNA.iter().find(|(rna, _)| *rna == found) else { return standard_residue(found) };
     let is_dna = has(["C2'", "C2*"]) && !has(["O2'", "O2*"]);
     standard_residue(if is_dna { dna } else { found })
+}
+
+/// Names of nucleotides of DNA in PDB files of version 3.
+const DNA: [&str; 4] = ["DA", "DC", "DG", "DT"];
+
+/// Returns the standard residue for a residue of a chain. In RNA, names that can stand for RNA or DNA stand for RNA, so
+/// that a missing O2' is a missing atom.
+pub(super) fn standard_in(is_rna: bool, name: &str, atoms: &[EntryAtom]) -> Option<&'static StandardResidue> {
+    let found = standard(name, atoms)?;
+    let of_rna = RNA_AND_DNA.iter().find(|(_, dna)| is_rna && *dna == found.name && *dna != name);
+    of_rna.map_or(Some(found), |(rna, _)| standard_residue(rna))
+}
+
+/// Whether the names A, C and G stand for RNA in the given chain. They do if one of its nucleotides has O2', if the
+/// chain or its sequence has U, or if the file names positions in the sequence, as PDBx/mmCIF files do. They do not if
+/// the chain or its sequence has T or a nucleotide of DNA. A chain without O2', U and T is DNA, as in PDB files before
+/// version 3.
+pub(super) fn is_rna(chain: &Chain) -> bool {
+    let nucleotide = |residue: &&EntryResidue| is_named(&residue.name, &residue.atoms, |_| true);
+    let nucleotides: Vec<&EntryResidue> = chain.residues.iter().filter(nucleotide).collect();
+    let of_sequence = chain.sequence.iter().map(|position| position.name.as_str());
+    let names: Vec<&str> = nucleotides.iter().map(|residue| residue.name.as_str()).chain(of_sequence).collect();
+    let any_is = |wanted: &str| names.iter().any(|name| is_named(name, &[], |standard| standard == wanted));
+    let has_oxygen = |residue: &&EntryResidue| residue.atoms.iter().any(|atom| ["O2'", "O2*"].contains(&&*atom.name));
+    let is_dna = any_is("DT") || names.iter().any(|name| DNA.contains(name));
+    let is_stated = nucleotides.iter().any(|residue| residue.position.is_some());
+    !is_dna && (is_stated || any_is("U") || nucleotides.iter().any(has_oxygen))
+}
+
+/// Whether a residue is a nucleotide whose standard name fulfils a condition.
+fn is_named(name: &str, atoms: &[EntryAtom], fulfils: impl Fn(&str) -> bool) -> bool {
+    standard(name, atoms).is_some_and(|found| found.kind == ResidueKind::Nucleic && fulfils(&found.name))
 }
 
 /// Returns whether a residue is standard, under its standard name or any known alias.

@@ -9,7 +9,7 @@ use md_engine::vec3::Vec3;
 const MOST: usize = 64;
 
 /// A grid of cubic cells, with the list of atoms in each cell.
-pub(super) struct Grid<'a> {
+pub(crate) struct Grid<'a> {
     positions: &'a [Vec3],
     /// edge of a cell in nm, which is also the largest radius of a search
     edge: f64,
@@ -18,7 +18,7 @@ pub(super) struct Grid<'a> {
 
 impl<'a> Grid<'a> {
     /// Sorts the given atoms into a grid, for searches within `radius` (nm).
-    pub(super) fn new(positions: &'a [Vec3], atoms: impl Iterator<Item = u32>, radius: f64) -> Self {
+    pub(crate) fn new(positions: &'a [Vec3], atoms: impl Iterator<Item = u32>, radius: f64) -> Self {
         let mut grid = Self { positions, edge: radius, cells: HashMap::new() };
         for atom in atoms {
             let key = grid.cell(positions[atom as usize]);
@@ -36,7 +36,7 @@ impl<'a> Grid<'a> {
 
     /// Returns the atoms within the search radius of an atom, with their distances in nm, nearest first. The result
     /// does not contain the atom itself.
-    pub(super) fn around(&self, atom: u32) -> Vec<(f64, u32)> {
+    pub(crate) fn around(&self, atom: u32) -> Vec<(f64, u32)> {
         let center = self.positions[atom as usize];
         let [x, y, z] = self.cell(center);
         let mut found = vec![];

@@ -14,7 +14,7 @@ use crate::structure::Structure;
 /// doi:10.1021/cr00019a014).
 const SHARED_PLACE: f64 = 0.18;
 /// Distance (nm) below which two atoms cannot both exist. The shortest bond, O–H, is 0.096 nm long.
-const SAME_PLACE: f64 = 0.08;
+pub(crate) const SAME_PLACE: f64 = 0.08;
 /// Length (nm) of the longest bond that is accepted. The longest bond in standard residues, S–S, is 0.205 nm long. The
 /// limit is larger, because some structures are inaccurate.
 const LONGEST_BOND: f64 = 0.3;
@@ -67,7 +67,18 @@ pub(crate) fn check(structure: &Structure, positions: &[Vec3], lightest: u8) -> 
     for atom in checked() {
         if let Some((distance, other)) = grid.around(atom).first() {
             let message = format!("{} and {} are {distance:.3} nm apart", label(atom), label(*other));
-            return Err(Problem::new(message).help("remove one of the two overlapping atoms or residues from the file"));
+            let overlapping = [atom, *other];
+            let heavy = overlapping.map(|atom| heavy_atom(structure, atom));
+            let help = match overlapping == heavy {
+                true => "remove one of the two overlapping atoms or residues from the file".to_owned(),
+                false => format!(
+                    "md build places hydrogens by their heavy atoms: correct the positions of {} and {} in the file, or \
+                     remove one of these residues",
+                    label(heavy[0]),
+                    label(heavy[1])
+                ),
+            };
+            return Err(Problem::new(message).help(help));
         }
     }
     for [a, b] in structure.bonds.iter().filter(|bond| bond.iter().all(is_checked)) {
@@ -80,6 +91,13 @@ pub(crate) fn check(structure: &Structure, positions: &[Vec3], lightest: u8) -> 
         }
     }
     Ok(())
+}
+
+/// Returns the atom to which a hydrogen is bonded, or the atom itself if it is no hydrogen with one bond.
+fn heavy_atom(structure: &Structure, atom: u32) -> u32 {
+    let partner = |&[a, b]: &[u32; 2]| (a == atom).then_some(b).or((b == atom).then_some(a));
+    let is_hydrogen = structure.atoms[atom as usize].element == 1;
+    structure.bonds.iter().find_map(partner).filter(|_| is_hydrogen).unwrap_or(atom)
 }
 
 #[cfg(test)]
@@ -133,5 +151,14 @@ REMARK 350   BIOMT3   2  0.000000  0.000000  1.000000        0.00000
         assert_eq!(refusal(0.15), None);
         assert_eq!(refusal(0.07).unwrap(), "C1 of LIG 1 of chain A and C2 of LIG 1 of chain A are 0.070 nm apart");
         assert!(refusal(3.0).unwrap().contains("is 3.000 nm from C2 of LIG 1"));
+        let mut hydrogens = structure.clone();
+        hydrogens.atoms[1].element = 1;
+        hydrogens.bonds.clear();
+        hydrogens.atoms.push(atom("C3"));
+        hydrogens.bonds.push([1, 2]);
+        let places = [vec3(0.0, 0.0, 0.0), vec3(0.07, 0.0, 0.0), vec3(0.18, 0.0, 0.0)];
+        let problem = check(&hydrogens, &places, 1).unwrap_err();
+        let help = problem.help.unwrap();
+        assert!(help.contains("positions of C1 of LIG 1 of chain A and C3 of LIG 1 of chain A in the file"), "{help}");
     }
 }

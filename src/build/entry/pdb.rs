@@ -254,10 +254,10 @@ impl<'a> Reader<'a> {
             let ends = pair.map(|place| address(&self.collector.entry, place));
             self.collector.entry.links.push(Link { kind: LinkKind::Connection, ends, is_symmetry: false });
         }
-        // if several chains have the same identifier, the SEQRES sequence is assigned to the first of these chains
+        // TER records may divide a chain into several pieces; each piece has the sequence of the whole chain
         for chain in &mut self.collector.entry.chains {
-            if let Some(sequence) = self.sequences.remove(&chain.id) {
-                chain.sequence = sequence;
+            if let Some(sequence) = self.sequences.get(&chain.id) {
+                chain.sequence.clone_from(sequence);
             }
         }
         self.collector.finish()

@@ -22,14 +22,43 @@ const MOST_NAMES: usize = 8;
 const FREE_AMINO_ACID: &str = "build it with --forcefield charmm36, which has both ends of an amino acid; or cap it with \
                                --cap ACE,NME --cap-ends; or add a force-field file that has its template";
 
+/// Pairs of atoms that bond the residues of a chain, or two cysteines.
+const CHAIN_BONDS: [[&str; 2]; 3] = [["C", "N"], ["O3'", "P"], ["SG", "SG"]];
+
 /// Creates the error for a residue that matches no template. The message compares the residue with the most similar
-/// template.
+/// template, and names its bonds to other residues that are not bonds of a chain.
 pub(super) fn problem(
     structure: &Structure,
     residue: usize,
     graph: &ResidueGraph<'_>,
     templates: &Templates,
 ) -> Problem {
+    let links = links(structure, residue);
+    let problem = comparison(structure, residue, graph, templates);
+    if links.is_empty() {
+        return problem;
+    }
+    let advice = "a residue with such a bond needs a template with the bond (--forcefield amber14,FILE.xml); hetero \
+                  residues can be left out with --drop-hetero";
+    Problem { message: format!("{}; {}", problem.message, links.join("; ")), ..problem }.help(advice)
+}
+
+/// Describes the bonds of a residue to other residues that are not bonds of a chain.
+fn links(structure: &Structure, residue: usize) -> Vec<String> {
+    let own = structure.residue_atoms(residue);
+    let name = |atom: u32| structure.atoms[atom as usize].name.as_str();
+    let outer = structure.bonds.iter().filter_map(|&[a, b]| {
+        let [a_is_own, b_is_own] = [a, b].map(|atom| own.contains(&(atom as usize)));
+        (a_is_own != b_is_own).then_some(if a_is_own { [a, b] } else { [b, a] })
+    });
+    let of_chain =
+        |[a, b]: &[u32; 2]| CHAIN_BONDS.iter().any(|pair| [[name(*a), name(*b)], [name(*b), name(*a)]].contains(pair));
+    let others = outer.filter(|pair| !of_chain(pair)).take(MOST_NAMES);
+    others.map(|[a, b]| format!("{} is bonded to {}", name(a), structure.atom_label(b as usize))).collect()
+}
+
+/// Compares a residue that matches no template with the most similar template.
+fn comparison(structure: &Structure, residue: usize, graph: &ResidueGraph<'_>, templates: &Templates) -> Problem {
     let (label, name) = (structure.residue_label(residue), &structure.residues[residue].name);
     let intro = format!("no template of the force field matches the residue {label}");
     let is_free = |template: &Template| template.external_bonds.is_empty() && template.find("OXT").is_some();

@@ -483,3 +483,12 @@ fn files_that_include_each_other_are_read_once() {
     let text = "<AtomTypes/><Include file='circle.xml'/><NonbondedForce/>";
     assert!(fault("circle", text).contains("<NonbondedForce>: lacks its attribute coulomb14scale"));
 }
+
+#[test]
+fn errors_name_bonds_to_other_residues() {
+    let message = refusal("capped", &["amber14/protein.ff14SB.xml"], |structure| {
+        let pair = [find(structure, 1, "CB"), find(structure, 0, "CH3")];
+        structure.bonds.push(pair);
+    });
+    assert!(message.contains("CB is bonded to CH3 of ACE"), "{message}");
+}

@@ -15,6 +15,7 @@ mod network;
 mod pka;
 mod protonation;
 mod rotors;
+mod stated;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -32,6 +33,7 @@ use metals::Metals;
 pub use pka::{Ionizable, Pka, Shifts};
 pub use protonation::{Choice, PkaModel, Reason};
 use rotors::Rotor;
+pub use stated::Contradiction;
 use table::Table;
 
 /// Settings of the protonation.
@@ -90,6 +92,8 @@ pub struct Hydrogenated {
     pub pkas: Vec<Pka>,
     /// orientations of side chains of Asn, Gln and His that were compared, or flipped on request
     pub orientations: Vec<Orientation>,
+    /// residues whose hydrogens in the input contradict the chosen variants
+    pub contradictions: Vec<Contradiction>,
     /// indices of residues that are not in the table of hydrogens, and that keep the hydrogens of the input
     pub unknown: Vec<usize>,
 }
@@ -112,7 +116,8 @@ pub fn add(structure: &Structure, positions: &[Vec3], settings: &Protonation) ->
     }
     let mut table = Table::read()?;
     settings.components.iter().for_each(|component| table.add(component));
-    let (structure, positions) = without_hydrogens(structure, positions, &table);
+    let input = structure;
+    let (structure, positions) = without_hydrogens(input, positions, &table);
     let bonded = neighbours(structure.atoms.len(), &structure.bonds);
     let mut heavy = Heavy { structure: &structure, positions, bonded };
     let mut orientations = vec![];
@@ -133,6 +138,7 @@ pub fn add(structure: &Structure, positions: &[Vec3], settings: &Protonation) ->
     let metals = Metals::new(&heavy);
     metals.choose(&heavy, &mut choices)?;
     let mut wanted = protonation::hydrogens(&structure, &heavy.bonded, &table, &choices)?;
+    protonation::check_valences(&structure, &heavy.bonded, &wanted)?;
     let given = &settings.flips.given;
     let groups = flips::find(&heavy, &choices, true, given, |atom| metals.coordinate(&heavy, atom));
     let (mut added, surroundings, rotors) = heavy.place(&wanted);
@@ -154,8 +160,9 @@ pub fn add(structure: &Structure, positions: &[Vec3], settings: &Protonation) ->
     }
     let unknown = (0..structure.residues.len()).filter(|&r| table.find(&structure.residues[r].name).is_none());
     let unknown = unknown.collect();
+    let contradictions = stated::contradictions(input, &table, &choices);
     let (structure, positions) = with_hydrogens(&structure, &heavy.positions, added);
-    Ok(Hydrogenated { structure, positions, choices, pkas, orientations, unknown })
+    Ok(Hydrogenated { structure, positions, choices, pkas, orientations, contradictions, unknown })
 }
 
 /// The heavy atoms of a structure, with the neighbours of each atom.

@@ -167,6 +167,36 @@ pub(super) fn hydrogens(
     Ok(names)
 }
 
+/// Fails if an atom that is bonded to another residue would have too many bonds with its hydrogens. `wanted` lists the
+/// hydrogens of all atoms.
+pub(super) fn check_valences(
+    structure: &Structure,
+    bonded: &[Vec<u32>],
+    wanted: &[Vec<String>],
+) -> Result<(), Problem> {
+    let residue_of = structure.residue_of_atoms();
+    for (atom, hydrogens) in wanted.iter().enumerate().filter(|(_, hydrogens)| !hydrogens.is_empty()) {
+        let most = match structure.atoms[atom].element {
+            6 | 7 => 4,
+            8 | 16 => 2,
+            _ => continue,
+        };
+        let is_other = |&&other: &&u32| residue_of[other as usize] != residue_of[atom];
+        let Some(&other) = bonded[atom].iter().find(is_other) else { continue };
+        if bonded[atom].len() + hydrogens.len() > most {
+            let [label, other] = [atom, other as usize].map(|atom| structure.atom_label(atom));
+            let name = &structure.residues[residue_of[atom] as usize].name;
+            let message = format!("{label} is bonded to {other}, and md build has no form of {name} with this bond");
+            let help = format!(
+                "remove the LINK, CONECT or _struct_conn record if the atoms are not bonded; otherwise give {name} a name \
+                 of its own, and add a force-field file with its template (--forcefield amber14,FILE.xml)"
+            );
+            return Err(Problem::new(message).help(help));
+        }
+    }
+    Ok(())
+}
+
 /// Whether a chain ends at an atom. The atom must not be bonded to another residue, and an oxygen must have only one
 /// bond.
 fn is_end(structure: &Structure, bonded: &[Vec<u32>], residue_of: &[u32], atom: usize) -> bool {

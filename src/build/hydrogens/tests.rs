@@ -197,3 +197,42 @@ fn missing_atoms_are_named() {
     let error = add(&structure, &[], &NEUTRAL).unwrap_err().to_string();
     assert!(error.contains("without a position"), "{error}");
 }
+
+#[test]
+fn hydrogens_of_the_input_that_contradict_the_protonation_are_found() {
+    let (structure, positions, golden) = reference();
+    // the reference file names only the variants that differ from the name of the residue
+    let stated =
+        |residue: usize| golden["variants"][residue].as_str().unwrap_or(&structure.residues[residue].name).to_owned();
+    for ph in [2.0, 7.0, 14.0] {
+        let found = add(&structure, &positions, &Protonation { ph, ..NEUTRAL }).unwrap();
+        let expected = found.choices.iter().map(|choice| (choice.residue, stated(choice.residue), &choice.variant));
+        let expected: Vec<(usize, Option<String>)> =
+            expected.filter(|(_, stated, chosen)| stated != *chosen).map(|(r, stated, _)| (r, Some(stated))).collect();
+        let contradictions: Vec<(usize, Option<String>)> =
+            found.contradictions.iter().map(|found| (found.residue, found.variant.clone())).collect();
+        assert_eq!(contradictions, expected, "pH {ph}");
+        assert!(ph == 7.0 || !expected.is_empty());
+    }
+    // heavy atoms alone state no protonation
+    let heavy = without_hydrogens(&structure, &positions, &Table::read().unwrap());
+    assert_eq!(add(&heavy.0, &heavy.1, &Protonation { ph: 2.0, ..NEUTRAL }).unwrap().contradictions, []);
+}
+
+#[test]
+fn a_bond_that_leaves_no_room_for_hydrogens_is_refused_by_name() {
+    let (mut structure, positions, _) = reference();
+    let find = |name: &str, atom: &str| {
+        let residue = structure.residues.iter().position(|residue| residue.name == name).unwrap();
+        structure.atom_named(residue, atom).unwrap() as u32
+    };
+    let pair = [find("LYS", "NZ"), find("ASP", "CG")];
+    structure.bonds.push(pair);
+    let message = add(&structure, &positions, &NEUTRAL).unwrap_err().to_string();
+    let expected = format!(
+        "{} is bonded to {}, and md build has no form of LYS with this bond",
+        structure.atom_label(pair[0] as usize),
+        structure.atom_label(pair[1] as usize)
+    );
+    assert!(message.contains(&expected), "{message}");
+}

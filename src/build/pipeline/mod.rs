@@ -5,6 +5,7 @@
 //! without caps, residues that cannot be placed, and residues without bonds.
 
 mod caps;
+mod contacts;
 mod ligands;
 mod membrane;
 mod orientation;
@@ -23,7 +24,7 @@ use md_engine::virtual_sites;
 use crate::complete::{Caps, complete};
 use crate::entry::{self, Decision, Entry};
 use crate::forcefield::MoleculeFiles;
-use crate::hydrogens::{self, Flips, Pka, PkaModel, Protonation};
+use crate::hydrogens::{self, Flips, Hydrogenated, Pka, PkaModel, Protonation};
 use crate::solvent::{CellPlan, Placement, Salt, Shape};
 use crate::structure::Structure;
 pub use species::{anion_names, cation_names};
@@ -144,12 +145,14 @@ pub fn build(mut entry: Entry, settings: &Settings) -> Result<Built> {
     let flips = Flips { proposed: settings.flip_proposed, given: requests::flips(&cleaned, &settings.flips)? };
     let protonation =
         Protonation { ph: settings.ph, model: settings.pka, given, flips, components: ligands.components };
-    let hydrogenated = hydrogens::add(&cleaned.structure, &cleaned.positions, &protonation)?;
+    let mut hydrogenated = hydrogens::add(&cleaned.structure, &cleaned.positions, &protonation)?;
+    let separated = separate(&mut hydrogenated);
     entry::check_places(&hydrogenated.structure, &hydrogenated.positions, 1)?;
     let mut decisions = cleaned.decisions;
     decisions.extend(ligands.decisions);
     decisions.extend(protonation::decisions(&hydrogenated, settings.ph));
     decisions.extend(orientation::decisions(&hydrogenated));
+    decisions.extend(separated);
     let pkas = protonation::labelled(&hydrogenated);
     let (mut structure, mut positions) = (hydrogenated.structure, hydrogenated.positions);
     caps::join(&mut structure, |name| model.field.has_template(name));
@@ -178,6 +181,17 @@ pub fn build(mut entry: Entry, settings: &Settings) -> Result<Built> {
         positions[site.site as usize] = virtual_sites::position(&site.construction, |atom| positions[atom as usize]);
     }
     Ok(Built { structure, positions, cell, description, added, pkas, decisions })
+}
+
+/// Separates overlapping hydrogens that were placed. Waters keep their rigid geometry.
+fn separate(hydrogenated: &mut Hydrogenated) -> Vec<Decision> {
+    let Hydrogenated { structure, positions, unknown, .. } = hydrogenated;
+    let residue_of = structure.residue_of_atoms();
+    let is_placed = |atom: usize| {
+        let residue = residue_of[atom] as usize;
+        structure.residues[residue].name != "HOH" && !unknown.contains(&residue)
+    };
+    contacts::separate(structure, positions, is_placed)
 }
 
 fn box_kind(plan: Option<&CellPlan>) -> BoxKind {

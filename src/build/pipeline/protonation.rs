@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::entry::{Decision, Subject};
-use crate::hydrogens::{Choice, Hydrogenated, Ionizable, Pka, Reason};
+use crate::hydrogens::{Choice, Contradiction, Hydrogenated, Ionizable, Pka, Reason};
 use crate::structure::Structure;
 
 /// Largest difference between pKa and pH at which the protonation state of a group counts as uncertain. The
@@ -72,7 +72,29 @@ pub(super) fn decisions(hydrogenated: &Hydrogenated, ph: f64) -> Vec<Decision> {
     let mut all = summary.decisions(ph);
     all.extend(single);
     all.extend(uncertain(hydrogenated, ph));
+    all.extend(hydrogenated.contradictions.iter().map(|found| contradiction(structure, found, choices)));
     all
+}
+
+/// Decision about a residue whose hydrogens in the entry state another protonation than the chosen one.
+fn contradiction(structure: &Structure, found: &Contradiction, choices: &[Choice]) -> Decision {
+    let Contradiction { residue: index, extra, absent, variant } = found;
+    let list = |verb: &str, names: &[String]| match names.is_empty() {
+        true => None,
+        false => Some(format!("{verb} {}", names.join(" and "))),
+    };
+    let parts: Vec<String> = [list("has", extra), list("lacks", absent)].into_iter().flatten().collect();
+    let chosen = choices.iter().find(|choice| choice.residue == *index).map_or("", state);
+    let residue = &structure.residues[*index];
+    let chain = &structure.chains[residue.chain as usize];
+    let code = residue.insertion_code.map(String::from).unwrap_or_default();
+    let option = variant.as_ref().map(|name| format!("; --variant {chain}:{}{code}={name} keeps it", residue.number));
+    let why = format!(
+        "the entry {}, which states another protonation; md build replaces hydrogens of the entry{}",
+        parts.join(" and "),
+        option.unwrap_or_default()
+    );
+    decision(structure.residue_label(*index), format!("built as {chosen}, unlike the entry"), why)
 }
 
 fn decision(place: String, what: String, why: String) -> Decision {
@@ -225,6 +247,7 @@ mod tests {
             },
             positions: vec![],
             orientations: vec![],
+            contradictions: vec![],
             choices: choices
                 .map(|((_, variant, ..), pka)| Choice {
                     residue: pka.residue,
@@ -266,5 +289,16 @@ mod tests {
         found.pkas.clear();
         let texts: Vec<String> = decisions(&found, 7.0).iter().map(Decision::to_string).collect();
         assert_eq!(texts, ["the whole structure: 1 of GLU are protonated as usual at pH 7 (the pKa in water is 4.5)"]);
+    }
+
+    #[test]
+    fn hydrogens_of_the_entry_that_are_replaced_are_said() {
+        let mut found = hydrogenated(&[("GLU", "GLU", Ionizable::Glu, Shifts::default())]);
+        let [extra, absent] = [vec!["HE2".to_owned()], vec![]];
+        found.contradictions = vec![Contradiction { residue: 0, extra, absent, variant: Some("GLH".to_owned()) }];
+        let said = decisions(&found, 7.0).last().unwrap().to_string();
+        let expected = "GLU 1 of chain A: built as GLU, unlike the entry (the entry has HE2, which states another \
+                        protonation; md build replaces hydrogens of the entry; --variant A:1=GLH keeps it)";
+        assert_eq!(said, expected);
     }
 }

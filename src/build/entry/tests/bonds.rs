@@ -68,6 +68,11 @@ fn links_join_residues() {
     assert!(found.bond_names().contains(&"0:ND2 1:C1".to_owned()));
     assert_eq!((found.unsupported.len(), found.unsupported[0].unbonded), (1, 1));
     assert!(found.unsupported[0].help.contains("bonds of NAG"));
+    // if the sugar is dropped, its bond is cut, and the log says so
+    let dropped = clean(&parse(text.as_bytes(), None).unwrap(), &Options { hetero: false, ..Options::default() });
+    let cut = "ND2 of ASN 1 of chain A: cut the bond to C1 of NAG 301 of chain A (NAG was left out";
+    let said = dropped.unwrap().said(Subject::Bonds);
+    assert!(said.len() == 1 && said[0].starts_with(cut), "{said:?}");
 }
 
 #[test]

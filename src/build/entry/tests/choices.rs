@@ -220,3 +220,42 @@ fn virtual_sites_of_waters_are_left_out() {
     assert_eq!(cleaned(&five).atom_names(), ["O", "H1", "H2"]);
     assert_eq!(cleaned(&text.replace("MW ", "EPW")).atom_names(), ["O", "H1", "H2"]);
 }
+
+/// Nucleotides of chain A: names, and whether each nucleotide has O2'.
+fn nucleotides(residues: &[(&str, bool)]) -> String {
+    let of = |(index, &(residue, has_oxygen)): (usize, &(&str, bool))| -> String {
+        let names = ["C1'", "C2'", "C3'", "O2'"].into_iter().filter(|name| has_oxygen || *name != "O2'");
+        let line = |name| Line { name, residue, number: index as i32 + 1, ..Line::default() }.text();
+        names.map(line).collect()
+    };
+    residues.iter().enumerate().map(of).collect()
+}
+
+#[test]
+fn the_chain_tells_rna_from_dna() {
+    let names = |residues: &[(&str, bool)]| cleaned(&nucleotides(residues)).names().join(" ");
+    // another nucleotide of the chain has O2', or the chain has U
+    assert_eq!(names(&[("G", false), ("C", true)]), "G C");
+    assert_eq!(names(&[("GUA", false), ("CYT", true)]), "G C");
+    assert_eq!(names(&[("G", false), ("U", false)]), "G U");
+    // DNA of old files and of CHARMM
+    assert_eq!(names(&[("G", false), ("C", false)]), "DG DC");
+    assert_eq!(names(&[("A", false), ("T", false)]), "DA DT");
+    // nucleotides of RNA and DNA in one chain
+    assert_eq!(names(&[("ADE", true), ("ADE", false), ("THY", false)]), "A DA DT");
+    // the sequence has U
+    let sequence = "SEQRES   1 A    3    G   C   U\n";
+    let found = cleaned(&format!("{sequence}{}", nucleotides(&[("G", false), ("C", false)])));
+    assert_eq!(found.names().join(" "), "G C");
+}
+
+#[test]
+fn a_free_amino_acid_is_dropped_with_other_molecules() {
+    let free = amino_acid("GLY", 'B', 500, 9.0).replace("ATOM  ", "HETATM");
+    let text = format!("{}TER\n{free}", chain_of(&[("ALA", 1, 0.0), ("SER", 2, 1.0)]));
+    let names = |hetero| {
+        let options = Options { hetero, ..Options::default() };
+        clean(&parse(text.as_bytes(), None).unwrap(), &options).unwrap().names().join(" ")
+    };
+    assert_eq!([names(true), names(false)], ["ALA SER GLY", "ALA SER"]);
+}

@@ -80,6 +80,37 @@ fn consecutive_residues_without_a_bond_are_a_gap() {
 }
 
 #[test]
+fn missing_residues_at_a_ter_record_are_found() {
+    let [first, second] =
+        [chain_of(&[("ALA", 1, 0.0), ("SER", 2, 1.0)]), chain_of(&[("ALA", 5, 3.0), ("VAL", 6, 4.0)])];
+    let cut = format!("{first}TER\n{second}");
+    let found = cleaned(&format!("{}{cut}", sequence("ALA SER GLY LYS ALA VAL")));
+    assert_eq!(found.gaps, [gap(GapPlace::Inner { after: 1, before: 2 }, &["GLY", "LYS"])]);
+    // the chain may also be numbered without a jump
+    let renumbered = format!("{first}TER\n{}", chain_of(&[("ALA", 3, 3.0), ("VAL", 4, 4.0)]));
+    let found = cleaned(&format!("{}{renumbered}", sequence("ALA SER GLY LYS ALA VAL")));
+    assert_eq!(found.gaps, [gap(GapPlace::Inner { after: 1, before: 2 }, &["GLY", "LYS"])]);
+    // without a sequence, the jump of the residue numbers is reported, unless OXT ends the first piece
+    let jump = "SER 2 of chain A and ALA 5 of chain A: took the residues as ends of two chains";
+    let found = cleaned(&cut);
+    assert_eq!(found.gaps, []);
+    assert!(found.said(Subject::Sequence)[0].starts_with(jump));
+    let last = Line { name: "OXT", residue: "SER", number: 2, at: [7.3, 0.9, 0.0], ..Line::default() }.text();
+    assert_eq!(cleaned(&format!("{first}{last}TER\n{second}")).said(Subject::Sequence), [""; 0]);
+}
+
+#[test]
+fn pieces_of_an_intact_chain_and_copies_of_a_chain_have_no_gaps() {
+    let [first, second] =
+        [chain_of(&[("ALA", 1, 0.0), ("SER", 2, 1.0)]), chain_of(&[("GLY", 3, 2.0), ("LYS", 4, 3.0)])];
+    let found = cleaned(&format!("{}{first}TER\n{second}", sequence("ALA SER GLY LYS")));
+    assert_eq!(found.gaps, []);
+    assert!(found.bond_names().contains(&"1:C 2:N".to_owned()));
+    let copy = chain_of(&[("ALA", 1, 20.0), ("SER", 2, 21.0)]);
+    assert_eq!(cleaned(&format!("{}{first}TER\n{copy}", sequence("ALA SER"))).gaps, []);
+}
+
+#[test]
 fn mutations_are_said() {
     let observed = chain_of(&[("ALA", 1, 0.0), ("THR", 2, 1.0), ("GLY", 3, 2.0)]);
     let found = cleaned(&format!("{}{observed}", sequence("ALA SER GLY")));
