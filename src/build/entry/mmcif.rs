@@ -174,6 +174,11 @@ impl Reader {
 
     fn finish(mut self) -> Parsed<Entry> {
         self.collector.entry.models = self.models.len();
+        // some programs write no positions in the sequence: then the names of residues tell polymers, as in PDB files
+        if self.polymers.is_empty() {
+            let residues = self.collector.entry.chains.iter_mut().flat_map(|chain| &mut chain.residues);
+            residues.for_each(|residue| residue.is_polymer = true);
+        }
         for (chain, unit) in std::mem::take(&mut self.polymers) {
             let entity = self.entities.get(&unit).and_then(|entity| self.sequences.get(entity));
             let Some(numbered) = self.schemes.get(&unit).or(entity) else { continue };

@@ -116,6 +116,17 @@ fn numbers_and_chains_are_those_of_the_authors() {
 }
 
 #[test]
+fn residues_without_positions_in_a_sequence_are_told_by_their_names() {
+    let text =
+        [" A 1 2 ", " A 1 3 ", " A 1 4 "].iter().fold(ENTRY.to_owned(), |text, old| text.replace(old, " A 1 . "));
+    let found = cleaned(&text);
+    let polymers: Vec<bool> = found.residues.iter().map(|residue| residue.is_polymer).collect();
+    assert_eq!(polymers, [true, true, true, false, false]);
+    assert!(found.bond_names().contains(&"0:C 1:N".to_owned()));
+    assert_eq!(found.gaps.len(), 1);
+}
+
+#[test]
 fn the_sequence_may_be_that_of_the_entity() {
     let text = ENTRY
         .replace("_pdbx_poly_seq_scheme.asym_id", "_entity_poly_seq.other")
