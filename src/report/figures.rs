@@ -102,6 +102,8 @@ fn of_quantity(run: &RunFolder, quantity: &Quantity) -> Option<Plot> {
 /// Largest force (kJ/mol/nm) up to which the energy of a minimisation is shown. At larger forces atoms overlap, and the
 /// energy of overlapping atoms would hide all further changes of the energy.
 const CLASH_FORCE: f64 = 1e4;
+/// Smallest force (kJ/mol/nm) that the picture of the largest force shows, because the logarithm of zero is infinite.
+const SMALLEST_FORCE: f64 = 1e-6;
 
 /// Returns the pictures of energy and largest force over the steps of the minimisations. The picture of the largest
 /// force also has the force tolerance of each minimisation.
@@ -112,11 +114,11 @@ pub(super) fn of_minimisations(run: &RunFolder) -> Vec<Plot> {
     let (mut energies, mut forces) = (vec![], vec![]);
     for (number, stage) in (1u32..).zip(&run.plan.stages) {
         let StageKind::Minimize(settings) = &stage.kind else { continue };
-        let rows: Vec<&Vec<f64>> = record.of_stage(number).filter(|row| row[energy].is_finite()).collect();
+        let is_shown = |row: &&Vec<f64>| row[energy].is_finite() && row[force].is_finite();
+        let rows: Vec<&Vec<f64>> = record.of_stage(number).filter(is_shown).collect();
         let Some(ends) = rows.first().zip(rows.last()).map(|(first, last)| [first, last]) else { continue };
         let ends = ends.map(|row| row[EnergyRecord::STEP]);
-        // the force never vanishes: a system without forces is shown at the smallest number
-        let exponent = |force: f64| force.max(f64::MIN_POSITIVE).log10();
+        let exponent = |force: f64| force.max(SMALLEST_FORCE).log10();
         let layer = |rows: &[&Vec<f64>], value: &dyn Fn(&Vec<f64>) -> f64| {
             let steps: Vec<f64> = rows.iter().map(|row| row[EnergyRecord::STEP]).collect();
             Layer::line(stage.name.as_str(), &steps, &rows.iter().map(|row| value(row)).collect::<Vec<f64>>())

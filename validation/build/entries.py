@@ -40,11 +40,11 @@ REASONS = {
 
 
 def energy(folder, field, pdb):
-    """Potential energy with OpenMM for the positions of a PDB file, kJ/mol."""
+    """Potential energy with OpenMM for the positions of a PDB or PDBx/mmCIF file, kJ/mol."""
     from openmm import Context, Platform, VerletIntegrator, unit
-    from openmm.app import ForceField, NoCutoff, PDBFile
+    from openmm.app import ForceField, NoCutoff, PDBFile, PDBxFile
 
-    pdb = PDBFile(str(folder / pdb))
+    pdb = (PDBxFile if pdb.endswith(".cif") else PDBFile)(str(folder / pdb))
     # an AMBER topology has harmonic terms for the bonds of water, and a GROMACS topology has rigid water without these
     # terms
     rigid = not (folder / "system.prmtop").exists()
@@ -88,7 +88,8 @@ def attempt(md, path, folder, options):
     atoms = json.loads((folder / "build.json").read_text())["atoms"]
     if atoms > options.atoms:
         return f"built, {atoms} atoms, {seconds:.1f} s; not compared", "built", True
-    source, pdb = "input.toml", "system.pdb"
+    # the names of some chains do not fit into a PDB file
+    source, pdb = "input.toml", next(name for name in ["system.pdb", "system.cif"] if (folder / name).exists())
     if options.salt:
         without_cell(md, folder)
         source, pdb = "bare.toml", "bare.pdb"
