@@ -6,6 +6,7 @@ mod prose;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Layers of modules from the bottom up. A module may use only modules of its own row and of rows before its own row in
 /// the list.
@@ -312,6 +313,32 @@ fn files_and_functions_are_short() {
     let folders = ["src", "tests", "benches", "examples", "kernels"];
     let all = folders.iter().flat_map(|folder| sources(folder, &["rs", "cu", "cuh", "py"]));
     assert_none(all.flat_map(|source| length_faults(&source)).collect());
+}
+
+/// Maximum size of a file of the repository in bytes. The largest coordinates of `inputs/benchmarks` have 1.4 MB.
+const FILE_BYTES: u64 = 3_000_000;
+
+/// Returns the files in a list that are too large. Files that were removed are left out.
+fn large_files(folder: &Path, names: &[String]) -> Vec<String> {
+    let size = |name: &str| folder.join(name).symlink_metadata().map_or(0, |file| file.len());
+    let large = names.iter().filter(|name| size(name) > FILE_BYTES);
+    large.map(|name| format!("{name}: {} bytes, more than {FILE_BYTES}", size(name))).collect()
+}
+
+/// Tests the files that git knows; without git, a source package has been checked before it was made.
+#[test]
+fn files_are_small() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let listed = Command::new("git").args(["ls-files", "-z"]).current_dir(folder).output();
+    if let Ok(listed) = listed.map(|output| output.stdout) {
+        let names: Vec<String> = String::from_utf8_lossy(&listed).split_terminator('\0').map(str::to_owned).collect();
+        assert_none(large_files(folder, &names));
+    }
+    let path = std::env::temp_dir().join(format!("md-tidy-{}", std::process::id()));
+    fs::File::create(&path).and_then(|file| file.set_len(FILE_BYTES + 1)).expect("a large file");
+    let found = large_files(folder, &[path.display().to_string()]);
+    fs::remove_file(&path).expect("the file is there");
+    assert_eq!(found.len(), 1, "{found:?}");
 }
 
 #[test]
