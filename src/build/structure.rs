@@ -95,6 +95,13 @@ impl Structure {
         }
     }
 
+    /// Returns the chain and the number of a residue as options of the command line name them, such as `A:7B`.
+    pub fn residue_address(&self, index: usize) -> String {
+        let Residue { number, insertion_code, chain, .. } = &self.residues[index];
+        let code = insertion_code.map(String::from).unwrap_or_default();
+        format!("{}:{number}{code}", self.chains[*chain as usize])
+    }
+
     /// Returns the name of an atom for messages, such as `HB2 of ALA 7B of chain A`. Every atom must belong to a
     /// residue.
     pub fn atom_label(&self, index: usize) -> String {

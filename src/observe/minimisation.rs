@@ -8,8 +8,6 @@ pub const HEADER: &str = "step,time (ps),stage,potential (kJ/mol),largest_force 
 /// Lowest energy that a minimisation has found until a step, and the largest force at the positions with this energy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MinimisationSample {
-    /// number of steps since the start of the stage
-    pub step: u64,
     /// potential energy, kJ/mol
     pub energy: f64,
     /// largest force on any atom, without the components that constraints forbid, kJ/mol/nm
@@ -19,10 +17,11 @@ pub struct MinimisationSample {
 }
 
 impl MinimisationSample {
-    /// Appends the row to `lines` as text. `time` is the simulated time (ps) at the start of the stage, and `stage` is
-    /// the number of the stage, from 1. Atoms count from 1, as in the log.
-    pub fn write(&self, time: f64, stage: u32, lines: &mut String) {
-        let MinimisationSample { step, energy, force, atom } = self;
+    /// Appends the row to `lines` as text. `step` is the number of steps since the start of the stage, `time` is the
+    /// simulated time (ps) at this start, and `stage` is the number of the stage, from 1. Atoms count from 1, as in the
+    /// log.
+    pub fn write(&self, step: u64, time: f64, stage: u32, lines: &mut String) {
+        let MinimisationSample { energy, force, atom } = self;
         // writing to a string does not fail
         let _ = writeln!(lines, "{step},{time:.6},{stage},{energy:.9e},{force:.6e},{}", atom + 1);
     }

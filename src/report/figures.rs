@@ -5,6 +5,7 @@ use super::production::dynamics;
 use crate::analysis::{Axis, Layer, Plot};
 use crate::ensemble::schedule::Schedule;
 use crate::observe::energies::EnergyRecord;
+use crate::run::minimize::CLASH_FORCE;
 use crate::run::{Dynamics, Restraint, StageKind};
 use crate::units::BAR;
 
@@ -99,9 +100,6 @@ fn of_quantity(run: &RunFolder, quantity: &Quantity) -> Option<Plot> {
     (!layers.is_empty()).then(|| Plot { suffix: "", title: quantity.title.to_owned(), x, y, layers })
 }
 
-/// Largest force (kJ/mol/nm) up to which the energy of a minimisation is shown. At larger forces atoms overlap, and the
-/// energy of overlapping atoms would hide all further changes of the energy.
-const CLASH_FORCE: f64 = 1e4;
 /// Smallest force (kJ/mol/nm) that the picture of the largest force shows, because the logarithm of zero is infinite.
 const SMALLEST_FORCE: f64 = 1e-6;
 
@@ -123,6 +121,7 @@ pub(super) fn of_minimisations(run: &RunFolder) -> Vec<Plot> {
             let steps: Vec<f64> = rows.iter().map(|row| row[EnergyRecord::STEP]).collect();
             Layer::line(stage.name.as_str(), &steps, &rows.iter().map(|row| value(row)).collect::<Vec<f64>>())
         };
+        // the energy of overlapping atoms would hide all further changes of the energy
         let apart = rows.iter().position(|row| row[force] <= CLASH_FORCE).unwrap_or(0);
         energies.push(layer(&rows[apart..], &|row| row[energy]));
         forces.push(layer(&rows, &|row| exponent(row[force])));

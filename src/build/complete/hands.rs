@@ -2,6 +2,7 @@
 
 use md_engine::vec3::Vec3;
 
+use super::geometry::unit;
 use super::ideal::ideal;
 use crate::entry::{Cleaned, Decision, Subject};
 
@@ -43,10 +44,6 @@ pub(super) fn report(cleaned: &mut Cleaned) {
 /// Returns the triple product of the unit vectors from an atom to three neighbours; `None` if an atom is missing.
 fn triple_product(center: &str, neighbours: [&str; 3], position: impl Fn(&str) -> Option<Vec3>) -> Option<f64> {
     let origin = position(center)?;
-    let direction = |name: &str| {
-        let bond = position(name)? - origin;
-        Some(bond * (1.0 / bond.norm()))
-    };
-    let [a, b, c] = neighbours.map(direction);
+    let [a, b, c] = neighbours.map(|name| Some(unit(position(name)? - origin)));
     Some(a?.dot(b?.cross(c?)))
 }

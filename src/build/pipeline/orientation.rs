@@ -23,9 +23,7 @@ fn turned(structure: &Structure, orientations: &[Orientation]) -> Vec<Decision> 
             None => (format!("turned the {part} by 180 degrees"), "this was asked for".to_owned()),
             Some(score) if orientation.is_turned => (format!("turned the {part} by 180 degrees"), gain(score)),
             Some(score) => {
-                let chain = &structure.chains[residue.chain as usize];
-                let code = residue.insertion_code.map(String::from).unwrap_or_default();
-                let option = format!("--flip {chain}:{}{code}", residue.number);
+                let option = format!("--flip {}", structure.residue_address(orientation.residue));
                 let what = format!("kept the {part} as the entry has it, although it may be turned by 180 degrees");
                 (what, format!("turned, {}; {option} turns it", gain(-score)))
             }

@@ -85,10 +85,8 @@ fn contradiction(structure: &Structure, found: &Contradiction, choices: &[Choice
     };
     let parts: Vec<String> = [list("has", extra), list("lacks", absent)].into_iter().flatten().collect();
     let chosen = choices.iter().find(|choice| choice.residue == *index).map_or("", state);
-    let residue = &structure.residues[*index];
-    let chain = &structure.chains[residue.chain as usize];
-    let code = residue.insertion_code.map(String::from).unwrap_or_default();
-    let option = variant.as_ref().map(|name| format!("; --variant {chain}:{}{code}={name} keeps it", residue.number));
+    let address = structure.residue_address(*index);
+    let option = variant.as_ref().map(|name| format!("; --variant {address}={name} keeps it"));
     let why = format!(
         "the entry {}, which states another protonation; md build replaces hydrogens of the entry{}",
         parts.join(" and "),

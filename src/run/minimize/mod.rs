@@ -28,7 +28,7 @@ const HISTORY: usize = 5;
 /// Force (kJ/mol/nm) that occurs only in clashes. A bond with a force constant of 3e5 kJ/mol/nm² exerts this force if
 /// it is stretched by a third of its length. Larger forces are scaled down to this value. Without scaling, the largest
 /// force would limit the step length, and atoms with small forces would hardly move.
-const CLASH_FORCE: f64 = 1e4;
+pub const CLASH_FORCE: f64 = 1e4;
 /// Largest allowed magnitude of a force (kJ/mol/nm). Larger forces are scaled down to this limit, so that the sum of
 /// their squares stays finite for any number of atoms.
 const LARGEST_FORCE: f64 = 1e100;

@@ -46,8 +46,8 @@ pub(super) static MINIMISATION_TABLE: Kind = Kind {
     name: MINIMISATION,
     wanted: Quantities { minimisation: true, ..Quantities::NONE },
     header: |_| minimisation::HEADER.to_owned(),
-    write: |Report { step: StepInfo { time, stage, .. }, minimisation, .. }, _, lines| {
-        minimisation.iter().for_each(|sample| sample.write(*time, *stage, lines));
+    write: |Report { step: StepInfo { step, time, stage, .. }, minimisation, .. }, _, lines| {
+        minimisation.iter().for_each(|sample| sample.write(*step, *time, *stage, lines));
     },
 };
 

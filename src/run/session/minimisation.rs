@@ -85,7 +85,7 @@ impl Session<'_> {
     fn report_minimisation(&mut self, index: usize, time: f64, minimizer: &Minimizer) -> Result<()> {
         let (step, energy, (force, atom)) = (minimizer.steps(), minimizer.energy(), minimizer.max_force());
         let info = StepInfo { step, time, stage: index as u32 + 1, stage_step: step, timestep: 0.0 };
-        self.outputs.report_minimisation(info, MinimisationSample { step, energy, force, atom })
+        self.outputs.report_minimisation(info, MinimisationSample { energy, force, atom })
     }
 }
 
