@@ -19,8 +19,7 @@ const MOST_NAMES: usize = 8;
 
 /// Advice for a free amino acid, with charges at both ends. Force fields of AMBER have no templates of free amino
 /// acids.
-const FREE_AMINO_ACID: &str = "build it with --forcefield charmm36, which has both ends of an amino acid; or cap it with \
-                               --cap ACE,NME --cap-ends; or add a force-field file that has its template";
+const FREE_AMINO_ACID: &str = "cap it with --cap ACE,NME --cap-ends, or add a force-field file that has its template";
 
 /// Pairs of atoms that bond the residues of a chain, or two cysteines.
 const CHAIN_BONDS: [[&str; 2]; 3] = [["C", "N"], ["O3'", "P"], ["SG", "SG"]];

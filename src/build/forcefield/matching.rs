@@ -19,18 +19,39 @@ use super::template::{Composition, Template};
 use super::templates::Templates;
 use crate::structure::Structure;
 
-/// Largest number of residues without a template that are reported.
+/// Largest number of residues without a template that are reported in detail.
 const MOST_REPORTED: usize = 10;
+/// Largest number of further residues without a template whose labels are reported.
+const MOST_LABELS: usize = 40;
+
+/// Residues that match no template, and their atoms and bonds.
+type Unmatched<'a> = BTreeMap<usize, ResidueGraph<'a>>;
 
 /// Finds the template of every residue.
 pub(super) fn assign(structure: &Structure, neighbours: &[Vec<u32>], templates: &Templates) -> Result<Assignment> {
+    let (assignment, unmatched) = assign_known(structure, neighbours, templates)?;
+    report(structure, templates, &unmatched)?;
+    Ok(assignment)
+}
+
+/// Returns the indices of the residues that match no template.
+pub(super) fn unmatched(structure: &Structure, neighbours: &[Vec<u32>], templates: &Templates) -> Result<Vec<usize>> {
+    Ok(assign_known(structure, neighbours, templates)?.1.into_keys().collect())
+}
+
+/// Finds the templates of all residues that match a template.
+fn assign_known<'a>(
+    structure: &'a Structure,
+    neighbours: &'a [Vec<u32>],
+    templates: &Templates,
+) -> Result<(Assignment, Unmatched<'a>)> {
     let residues = structure.residues.len();
     let mut assignment = Assignment::new(structure.atoms.len(), residues);
     let graph = |residue: usize| {
         let atoms = structure.residue_atoms(residue).map(|atom| atom as u32).collect();
         ResidueGraph::new(structure, neighbours, atoms)
     };
-    let mut unmatched: BTreeMap<usize, ResidueGraph<'_>> = BTreeMap::new();
+    let mut unmatched = Unmatched::new();
     for residue in 0..residues {
         let graph = graph(residue);
         let candidates = templates.of_composition(&graph.composition());
@@ -67,8 +88,7 @@ pub(super) fn assign(structure: &Structure, neighbours: &[Vec<u32>], templates: 
     }
     clusters::assign(neighbours, templates, &mut unmatched, &mut assignment, structure)?;
     molecules(structure, neighbours, templates, &mut unmatched, &mut assignment)?;
-    report(structure, templates, &unmatched)?;
-    Ok(assignment)
+    Ok((assignment, unmatched))
 }
 
 fn label(structure: &Structure, residue: usize) -> impl Fn() -> String + '_ {
@@ -118,7 +138,7 @@ fn molecules(
     structure: &Structure,
     neighbours: &[Vec<u32>],
     templates: &Templates,
-    unmatched: &mut BTreeMap<usize, ResidueGraph<'_>>,
+    unmatched: &mut Unmatched<'_>,
     assignment: &mut Assignment,
 ) -> Result<()> {
     let residue_of = structure.residue_of_atoms();
@@ -152,8 +172,9 @@ fn molecules(
     Ok(())
 }
 
-/// Fails with a problem for each residue without a template, up to [`MOST_REPORTED`].
-fn report(structure: &Structure, templates: &Templates, unmatched: &BTreeMap<usize, ResidueGraph<'_>>) -> Result<()> {
+/// Fails with a problem for each residue without a template. Of residues after the first [`MOST_REPORTED`], only labels
+/// are reported.
+fn report(structure: &Structure, templates: &Templates, unmatched: &Unmatched<'_>) -> Result<()> {
     if unmatched.is_empty() {
         return Ok(());
     }
@@ -161,7 +182,11 @@ fn report(structure: &Structure, templates: &Templates, unmatched: &BTreeMap<usi
         |(residue, graph): (&usize, &ResidueGraph<'_>)| difference::problem(structure, *residue, graph, templates);
     let mut problems: Vec<Problem> = unmatched.iter().take(MOST_REPORTED).map(problem).collect();
     if unmatched.len() > MOST_REPORTED {
-        problems.push(Problem::new(format!("{} residues in all match no template", unmatched.len())));
+        let others = unmatched.keys().skip(MOST_REPORTED);
+        let labels: Vec<String> = others.take(MOST_LABELS).map(|residue| structure.residue_label(*residue)).collect();
+        let more = if unmatched.len() > MOST_REPORTED + MOST_LABELS { ", …" } else { "" };
+        let (all, labels) = (unmatched.len(), labels.join(", "));
+        problems.push(Problem::new(format!("{all} residues in all match no template; the others are {labels}{more}")));
     }
     Err(Error::Input(problems))
 }

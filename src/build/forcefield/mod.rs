@@ -71,7 +71,7 @@ use md_engine::format::Factors14;
 use md_engine::format::xml::{Document, Node};
 use md_engine::system::Description;
 
-use crate::structure::Structure;
+use crate::structure::{Structure, neighbours};
 use atom_types::AtomTypes;
 use bonded::Bonded;
 use files::File;
@@ -170,6 +170,12 @@ impl ForceField {
     /// Returns whether a residue template has this name.
     pub fn has_template(&self, name: &str) -> bool {
         self.templates.named(name).is_some()
+    }
+
+    /// Returns the indices of the residues of a structure that match no template.
+    pub(crate) fn unmatched(&self, structure: &Structure) -> Result<Vec<usize>> {
+        structure.check()?;
+        matching::unmatched(structure, &neighbours(structure.atoms.len(), &structure.bonds), &self.templates)
     }
 
     /// Makes the energy terms of a structure, which must have all hydrogens, bonds and virtual sites.

@@ -174,7 +174,7 @@ pub fn build(mut entry: Entry, settings: &Settings) -> Result<Built> {
         added = Added { lipids, ..solvated.added };
         decisions.extend(solvated.decisions);
     }
-    let mut description = model.field.describe(&structure)?;
+    let mut description = model.describe(&structure)?;
     description.topology.title = entry.title.chars().filter(|c| !c.is_control()).take(80).collect();
     description.cell_hint = CellHint { kind: box_kind(settings.cell.as_ref()), angle_degrees: None };
     for site in &description.topology.virtual_sites {

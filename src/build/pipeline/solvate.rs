@@ -47,7 +47,7 @@ pub(super) fn solvate(
 ) -> Result<Solvated> {
     let cation = species::find(&species::CATIONS, &ions.cation, &model.field)?;
     let anion = species::find(&species::ANIONS, &ions.anion, &model.field)?;
-    let charges = model.field.describe(&structure)?.topology.atoms;
+    let charges = model.describe(&structure)?.topology.atoms;
     let solute: Vec<SoluteAtom> = positions
         .iter()
         .zip(&structure.atoms)

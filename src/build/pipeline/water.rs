@@ -1,6 +1,7 @@
 //! Water models, and the force fields that they belong to.
 
-use md_engine::error::{Problem, Result};
+use md_engine::error::{Error, Problem, Result};
+use md_engine::system::Description;
 
 use crate::forcefield::ForceField;
 use crate::solvent::WaterGeometry;
@@ -23,6 +24,8 @@ const WATERS: [(&str, &str, usize); 6] = [
     ("opc", "amber14/opc.xml", 4),
     ("opc3", "amber14/opc3.xml", 3),
 ];
+/// Name of the water model that belongs to the force field [`CHARMM`].
+const CHARMM_WATER_NAME: &str = "tip3p";
 /// File with CHARMM's modified TIP3P water, which the file calls TIP3P.
 const CHARMM_WATER: &str = "charmm36_2024/water.xml";
 
@@ -39,6 +42,8 @@ pub fn water_names() -> impl Iterator<Item = &'static str> {
 /// A force field for the solute and the water, and the geometry of the water model.
 #[derive(Clone, Debug)]
 pub(super) struct Model {
+    /// names of built-in force fields and of force-field files
+    names: Vec<String>,
     pub(super) field: ForceField,
     /// interatomic distances within a water
     pub(super) geometry: WaterGeometry,
@@ -62,14 +67,43 @@ impl Model {
             return Err(problem.help(format!("the models are {}", names.join(", "))).into());
         };
         let is_charmm = fields.iter().any(|field| field == CHARMM);
-        if is_charmm && water != "tip3p" {
+        if is_charmm && water != CHARMM_WATER_NAME {
             let problem = Problem::new(format!("{CHARMM} has no water model {water}"));
-            return Err(problem.help("use --water tip3p, the water model of this force field").into());
+            let help = format!("use --water {CHARMM_WATER_NAME}, the water model of this force field");
+            return Err(problem.help(help).into());
         }
         files.push(if is_charmm { CHARMM_WATER } else { file });
         let field = ForceField::read(&files)?;
         let geometry = geometry(&field, sites)?;
-        Ok(Model { field, geometry, sites })
+        Ok(Model { names: fields.to_vec(), field, geometry, sites })
+    }
+
+    /// Makes the energy terms of a structure. If residues match no template, and another built-in force field has
+    /// templates of all these residues, the advice names this force field.
+    pub(super) fn describe(&self, structure: &Structure) -> Result<Description> {
+        self.field.describe(structure).map_err(|error| match error {
+            Error::Input(mut problems) => {
+                if let (Some(other), Some(last)) = (self.alternative(structure), problems.last_mut()) {
+                    let advice = format!("build with --forcefield {other}, which has templates of these residues");
+                    last.help = Some(last.help.take().map_or(advice.clone(), |help| format!("{help}; or {advice}")));
+                }
+                Error::Input(problems)
+            }
+            error => error,
+        })
+    }
+
+    /// Returns the built-in force field that has templates of all residues for which this one has none. Returns `None`
+    /// if there are no such residues, or if this model has force-field files, which may not suit another force field.
+    fn alternative(&self, structure: &Structure) -> Option<&'static str> {
+        let [own] = self.names.as_slice() else { return None };
+        let missing = self.field.unmatched(structure).ok().filter(|missing| !missing.is_empty())?;
+        let has_all = |name: &&str| {
+            let other = Model::read(&[(*name).to_owned()], CHARMM_WATER_NAME);
+            let without = other.and_then(|model| model.field.unmatched(structure));
+            without.is_ok_and(|without| missing.iter().all(|residue| !without.contains(residue)))
+        };
+        field_names().any(|name| name == own).then(|| field_names().filter(|name| name != own).find(has_all))?
     }
 }
 
@@ -97,4 +131,27 @@ fn geometry(field: &ForceField, sites: usize) -> Result<WaterGeometry> {
     };
     let hydrogen_hydrogen = length(1, 2).unwrap_or(2.0 * oxygen_hydrogen * (0.5 * angle).sin());
     Ok(WaterGeometry { oxygen_hydrogen, hydrogen_hydrogen })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_advice_names_a_force_field_that_has_the_residue() {
+        let atom = |name: &str, element| Atom { name: name.to_owned(), element };
+        let residue = |name: &str| Structure {
+            chains: vec!["A".to_owned()],
+            residues: vec![Residue { name: name.to_owned(), number: 1, insertion_code: None, chain: 0, first: 0 }],
+            atoms: vec![atom("O1", 8), atom("O2", 8)],
+            bonds: vec![[0, 1]],
+        };
+        let amber = Model::read(&["amber14".to_owned()], "opc").unwrap();
+        let message = |structure: &Structure| amber.describe(structure).unwrap_err().to_string();
+        let advice = "build with --forcefield charmm36, which has templates of these residues";
+        assert!(message(&residue("O2")).contains(advice), "{}", message(&residue("O2")));
+        let atoms = vec![atom("C", 6), atom("S", 16)];
+        let unknown = Structure { atoms, ..residue("CS") };
+        assert!(!message(&unknown).contains("build with"), "{}", message(&unknown));
+    }
 }
