@@ -11,6 +11,8 @@ pub struct Findings {
     pub settings: Vec<(&'static str, String)>,
     /// lines of a summary for the user
     pub summary: Vec<String>,
+    /// reasons why results may be wrong
+    pub warnings: Vec<String>,
     /// pictures
     pub plots: Vec<Plot>,
 }

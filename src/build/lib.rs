@@ -11,6 +11,7 @@ mod complete;
 pub mod entry;
 pub mod forcefield;
 pub mod hydrogens;
+mod ion_charges;
 mod pipeline;
 pub mod solvent;
 pub mod structure;

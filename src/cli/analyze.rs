@@ -286,6 +286,7 @@ impl Analyze {
             if self.requests.len() > 1 {
                 common.print(&format!("\n{}\n", request.entry.name))?;
             }
+            findings.warnings.iter().for_each(|words| super::warn(words));
             let written = write(stem, &origin, &passed, &findings)?;
             let lines: String = findings.summary.iter().map(|line| format!("{line}\n")).collect();
             let written: Vec<String> = written.iter().map(|path| shown(path)).collect();
@@ -345,9 +346,7 @@ impl Analyze {
         let range = common.range();
         let count = trajectory.frames().div_ceil(range.stride);
         if !has_bonds {
-            common.print(
-                "bonds        unknown, so molecules are not made whole; give a topology with bonds if molecules are broken\n",
-            )?;
+            super::warn("bonds are unknown: broken molecules stay broken, unless a topology with bonds is given");
         }
         let mut input = Input { trajectory: &mut trajectory, system: &system };
         let observers =

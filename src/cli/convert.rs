@@ -114,6 +114,16 @@ impl OfTopology {
 }
 
 impl Convert {
+    /// Fails if frames with a cell are to be aligned and the bonds are unknown: broken molecules would be aligned.
+    fn refuse_broken(&self, system: Option<&AnalysedSystem<'_>>, has_bonds: bool) -> Result<()> {
+        let has_cell = system.and_then(AnalysedSystem::first_frame).is_some_and(|frame| frame.cell.is_some());
+        if self.align.is_some() && has_cell && !has_bonds && !self.as_stored {
+            let what = "--align of frames with a cell";
+            return Err(topology::no_bonds(self.topology.as_ref().unwrap_or(&self.input), what));
+        }
+        Ok(())
+    }
+
     pub(super) fn execute(&self) -> Result<()> {
         super::outputs::check_new(&self.output, &self.input, self.force)?;
         if writable_topology(&self.output).is_some() {
@@ -158,6 +168,7 @@ impl Convert {
             Some(topology) => Some(AnalysedSystem::new(topology, images).at_first(source.as_mut())?),
             None => None,
         };
+        self.refuse_broken(system.as_ref(), has_bonds)?;
         let warnings = source.warnings();
         warnings.iter().for_each(|warning| super::warn(warning));
         if source.is_crystal() {

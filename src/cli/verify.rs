@@ -9,6 +9,9 @@ use crate::observe::checkpoint::is_checkpoint;
 use crate::observe::trajectory::{Format, Verification};
 use crate::run::Checkpoint;
 
+/// Advice for a damaged trajectory.
+const REPAIR: &str = "to save the undamaged frames, use md repair";
+
 /// Check a checkpoint or every frame of a trajectory against its checksum, or check that frames are readable if the
 /// format has no checksums; exit code 5 if the file is damaged
 #[derive(Debug, Args)]
@@ -25,14 +28,25 @@ impl Verify {
                 None => super::print("the checkpoint matches its checksum\n"),
             };
         }
-        let Verification { frames, bad, checksums } = Format::of_file(&self.file)?.files.verify(&self.file)?;
+        let verification = Format::of_file(&self.file)?.files.verify(&self.file);
+        let Verification { frames, bad, checksums } = verification.map_err(|error| self.damaged(error))?;
         if bad.is_empty() {
             let how = if checksums { "match their checksums" } else { "are readable (the format has no checksums)" };
             return super::print(&format!("{frames} frames {how}\n"));
         }
         let lines: String = bad.iter().map(|(frame, reason)| format!("frame {frame}: {reason}\n")).collect();
         super::describe(&lines)?;
-        let help = "to save the undamaged frames, use md repair";
-        Err(Error::io(&self.file, format!("{} of {frames} frames are damaged ({help})", bad.len())))
+        Err(Error::io(&self.file, format!("{} of {frames} frames are damaged ({REPAIR})", bad.len())))
+    }
+
+    /// Returns the error for a file that cannot be opened, although its format is known.
+    fn damaged(&self, error: Error) -> Error {
+        match error {
+            Error::Input(problems) => {
+                let messages: Vec<&str> = problems.iter().map(|problem| &*problem.message).collect();
+                Error::io(&self.file, format!("{} ({REPAIR})", messages.join("; ")))
+            }
+            error => error,
+        }
     }
 }

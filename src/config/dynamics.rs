@@ -51,7 +51,7 @@ fn stage(table: &Table, output: Option<&OutputOptions>, problems: &mut Vec<Probl
     let output = stage_output(table, output, problems);
     // every restraint is checked before an invalid restraint ends the function, so that all problems are reported
     let position_restraints: Vec<Option<PositionRestraint>> =
-        table.tables("position_restraints").iter().map(|inner| position_restraint(inner, problems)).collect();
+        table.tables("position_restraints").iter().map(|inner| position_restraint(inner, &kind, problems)).collect();
     let restraints: Vec<Option<Restraint>> =
         table.tables("restraints").iter().map(|inner| restraint(inner, &kind, problems)).collect();
     let restraints = restraints.into_iter().collect::<Option<Vec<_>>>()?;
@@ -86,11 +86,21 @@ fn frozen(table: &Table, problems: &mut Vec<Problem>) -> Option<Option<String>> 
     Some(Some(text.to_owned()))
 }
 
-fn position_restraint(table: &Table, problems: &mut Vec<Problem>) -> Option<PositionRestraint> {
+fn position_restraint(table: &Table, stage: &StageKind, problems: &mut Vec<Problem>) -> Option<PositionRestraint> {
     let force_constant = table.schedule("force_constant")?.clone();
     if force_constant.largest() == 0.0 {
         let message = "position_restraints.force_constant is zero and has no effect";
         report(problems, table, "force_constant", message, "set a larger force constant, or remove the restraint");
+    }
+    if matches!(stage, StageKind::Minimize(_)) && force_constant.constant().is_none() {
+        let message = "position_restraints.force_constant changes with time, and a minimisation has no time";
+        report(
+            problems,
+            table,
+            "force_constant",
+            message,
+            "give one force constant, or change it in a stage of dynamics",
+        );
     }
     Some(PositionRestraint {
         select: table.text("select")?.to_owned(),

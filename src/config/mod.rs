@@ -119,12 +119,12 @@ impl Config {
         problems: &mut Vec<Problem>,
     ) -> Option<Self> {
         let mut root = raw::parse(text).map_err(|problem| problems.push(problem)).ok()?;
+        // presets and repetitions are set before they are expanded, all other keys in the expanded stages
+        let (before, after): (Vec<&Override>, Vec<&Override>) =
+            overrides.iter().partition(|option| stages::is_expanded(&option.key));
+        before.into_iter().for_each(|option| problems.extend(option.apply(&mut root).err()));
         stages::expand(&mut root).map_err(|problem| problems.push(problem)).ok()?;
-        for option in overrides {
-            if let Err(problem) = option.apply(&mut root) {
-                problems.push(problem);
-            }
-        }
+        after.into_iter().for_each(|option| problems.extend(option.apply(&mut root).err()));
         let drawn_seed = seed::draw(&mut root).unwrap_or_else(|problem| {
             problems.push(problem);
             None

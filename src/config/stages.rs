@@ -40,6 +40,13 @@ const SETTINGS: [(&str, &str); 3] =
 /// Largest number of repetitions of a stage. Each repetition is a stage in the log and in file names.
 const MOST: i64 = 1000;
 
+/// Whether [`expand`] reads the value of this dotted key: the list of stages, or the preset or the repetitions of a
+/// stage.
+pub(super) fn is_expanded(key: &str) -> bool {
+    let names: Vec<&str> = key.split('.').map(str::trim).collect();
+    matches!(names[..], ["stage"] | ["stage", _, "preset" | "repeat"])
+}
+
 /// Replaces presets and repeated stages in the raw input file.
 pub(super) fn expand(root: &mut Raw) -> Result<(), Problem> {
     let Node::Table(members) = &mut root.node else { return Ok(()) };
@@ -216,6 +223,22 @@ mod tests {
         assert_eq!(names(&plan), ["prod-1", "prod-2", "prod-3"]);
         let steps = plan.dynamics().map(|(_, stage)| stage.steps);
         assert_eq!(steps.collect::<Vec<_>>(), [10, 20, 10]);
+        let (plan, _) = read(stage, &["stage.prod.repeat=2", "stage.prod-2.steps=20"]).unwrap();
+        assert_eq!(names(&plan), ["prod-1", "prod-2"]);
+        let (plan, _) = read(stage, &["stage=[{name=\"min\", kind=\"minimize\", repeat=2}]"]).unwrap();
+        assert_eq!(names(&plan), ["min-1", "min-2"]);
+    }
+
+    #[test]
+    fn presets_and_repetitions_of_options_are_expanded_or_refused() {
+        let stage = "[[stage]]\nname = \"first\"\nkind = \"minimize\"\n";
+        for option in
+            ["stage.first.preset=\"nonsense\"", "stage.first.preset=\"equilibrate-protein\"", "stage.first.repeat=0"]
+        {
+            read(stage, &[option]).expect_err(option);
+        }
+        let (plan, _) = read(stage, &["stage=[{preset=\"equilibrate-protein\"}]"]).unwrap();
+        assert!(plan.stages.len() > 1);
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use super::folder::RunFolder;
 use super::picture::Picture;
 use crate::analysis::observables::{Choice, Input, ObservableEntry};
-use crate::analysis::{AnalysedSystem, FrameObserver, FrameRange, Images, Passed, Plot, pass};
+use crate::analysis::{AnalysedSystem, Findings, FrameObserver, FrameRange, Images, Passed, Plot, pass};
 use crate::error::{Problem, Result};
 use crate::format::{Names, read_names};
 use crate::observe::trajectory::{Chain, FrameSource, StoredFrame};
@@ -188,8 +188,9 @@ impl Structure {
         let range = FrameRange { stride, ..FrameRange::default() };
         let passed: Passed = pass(trajectory, system, range, &mut observers, &mut |_, _| ())?;
         for (command, mut observer) in commands.into_iter().zip(observers) {
-            let findings = observer.results(&passed)?;
-            self.results.push(ObservableResult { command, summary: findings.summary, plots: findings.plots });
+            let Findings { mut summary, warnings, plots, .. } = observer.results(&passed)?;
+            summary.extend(warnings.into_iter().map(|words| format!("warning      {words}")));
+            self.results.push(ObservableResult { command, summary, plots });
         }
         Ok(())
     }

@@ -21,7 +21,7 @@ const LAYERS: [&[&str]; 21] = [
     &["prepare"],
     &["backend"],
     &["context"],
-    &["structure"],
+    &["structure", "ion_charges"],
     &["entry", "forcefield", "hydrogens", "solvent"],
     &["complete"],
     &["pipeline"],

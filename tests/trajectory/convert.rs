@@ -365,6 +365,17 @@ fn what_cannot_be_is_refused_and_nothing_is_left() {
         assert!(message.contains(part), "{part}: {message}");
         assert_eq!(names(folder.path()), before, "{part}");
     }
+    // without bonds, broken molecules would be aligned
+    converted(&["--select", "index 0 to 2", "--frame", "0"], &original, &path("few.gro"));
+    converted(&["--select", "index 0 to 2"], &original, &path("few.xtc"));
+    let few = path("few.gro");
+    let aligned = ["--topology", few.to_str().unwrap(), "--align", "all"];
+    let message = refused(&aligned, &path("few.xtc"), &path("b.xtc"));
+    assert!(message.contains("--align of frames with a cell needs bonds"), "{message}");
+    converted(&[&aligned[..], &["--as-stored"]].concat(), &path("few.xtc"), &path("b.xtc"));
+    for name in ["few.gro", "few.xtc", "b.xtc"] {
+        fs::remove_file(path(name)).unwrap();
+    }
     // a damaged frame aborts the conversion, and no output file is left
     let mut bytes = fs::read(path("a.xtc")).unwrap();
     let middle = bytes.len() / 2;

@@ -129,6 +129,26 @@ fn boxes_in_any_orientation_are_turned_with_the_atoms() {
 }
 
 #[test]
+fn boxes_that_are_not_periodic_are_no_cells() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, boundary: [&str; 3]| {
+        let path = place(folder.path(), name);
+        let group = create(&path, [0, 1, 2, 3], Some("nm")).create_group("box").unwrap();
+        let boundary = boundary.map(|word| word.parse::<VarLenUnicode>().unwrap());
+        group.new_attr_builder().with_data(&boundary).create("boundary").unwrap();
+        unit(&group.new_dataset_builder().with_data(&[3f32, 4.0, 5.0]).create("edges").unwrap(), "nm");
+        path
+    };
+    let cells = |path: &Path| read(path).iter().map(|frame| frame.cell.is_some()).collect::<Vec<bool>>();
+    assert_eq!(cells(&file("periodic.h5md", ["periodic"; 3])), [true; FRAMES]);
+    assert_eq!(cells(&file("none.h5md", ["none"; 3])), [false; FRAMES]);
+    let message = refused(&file("slab.h5md", ["periodic", "periodic", "none"]));
+    assert!(message.contains("periodic in some directions only"), "{message}");
+    let message = refused(&file("other.h5md", ["periodic", "periodic", "mirror"]));
+    assert!(message.contains("the boundary `mirror`"), "{message}");
+}
+
+#[test]
 fn what_cannot_be_known_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = place(folder.path(), "none.h5md");

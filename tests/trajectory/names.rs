@@ -81,7 +81,7 @@ fn structures_give_names_and_say_that_bonds_are_not_known() {
     for structure in ["a.gro", "a.pdb"] {
         let rg = ["analyze", "rg", "a.dcd", "--topology", structure, "--select", "resid 1", "--force"];
         let (code, text) = md(folder.path(), &rg);
-        assert!(code == Some(0) && text.contains("0.925") && text.contains("bonds unknown"), "{structure}: {text}");
+        assert!(code == Some(0) && text.contains("0.925") && text.contains("bonds are unknown"), "{structure}: {text}");
         for option in [&["--whole"][..], &["--unwrap"], &["--center", "resid 1"]] {
             let arguments = [&["convert", "a.dcd", "b.gro", "--topology", structure], option].concat();
             let (code, text) = md(folder.path(), &arguments);

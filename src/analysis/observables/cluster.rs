@@ -171,6 +171,7 @@ impl Observable for Clusters {
                 Number { name: "largest_fraction", value: share(0), error: None, unit: "" },
             ],
             summary,
+            warnings: vec![],
             settings,
             plots: vec![Plot::over_time(
                 format!("Clusters: {}", self.compared.group.text),

@@ -284,6 +284,7 @@ impl Observable for Contacts {
                 ("lambda", self.lambda.to_string()),
             ],
             summary,
+            warnings: vec![],
             plots: vec![over_time, self.picture(&map)],
             arrays: vec![
                 Array::new("q", [(TIME, frames)], self.soft.clone(), ""),

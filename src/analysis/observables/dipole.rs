@@ -126,6 +126,7 @@ impl Observable for Dipole {
         Ok(Findings {
             numbers: vec![summary.number("dipole", "debye")],
             summary: summary.lines("debye"),
+            warnings: vec![],
             plots: vec![Plot::over_time(
                 format!("Dipole moment: {}", self.charges.group.text),
                 Axis::new("dipole moment / debye"),
@@ -204,6 +205,7 @@ impl Observable for Dielectric {
         Ok(Findings {
             numbers: vec![Number { name: "dielectric_constant", value, error, unit: "" }],
             summary: vec![format!("constant     {value:.2}{uncertainty} at {} K", self.temperature)],
+            warnings: vec![],
             plots: vec![Plot::over_time(
                 format!("Dielectric constant of the frames so far: {}", self.charges.group.text),
                 Axis::new("dielectric constant"),

@@ -51,6 +51,7 @@ impl TableOptions for EnergiesOptions {
                 .collect(),
             settings: vec![("equilibration", (!self.all_rows).to_string())],
             summary: averages.iter().zip(quantities).map(line).collect(),
+            warnings: vec![],
             plots: plots.into_iter().flatten().collect(),
             arrays: vec![
                 Array::new("mean", [("column", count)], of(|average| average.mean), ""),

@@ -267,6 +267,7 @@ impl Observable for Membrane {
             numbers: vec![area.number("area_per_lipid", "nm^2"), thickness.number("thickness", "nm")],
             settings: vec![("select", lipids), ("heads", heads)],
             summary,
+            warnings: vec![],
             plots,
             arrays: vec![
                 Array::new("area_per_lipid", [(TIME, frames)], std::mem::take(&mut self.areas), "nm+2"),

@@ -224,7 +224,11 @@ fn check_distance(frame: &StoredFrame, distance: f64, option: &str) -> Result<()
         Some(cell) if distance > cell.max_cutoff() * (1.0 + 1e-6) => {
             let message =
                 format!("in the frame at {} ps, {option} {distance:.4} nm is more than half of the cell", frame.time);
-            Err(Problem::new(message).help(format!("choose {option} of at most {:.3} nm", cell.max_cutoff())).into())
+            // rounded down, so that the advice can be followed
+            let most = (1e3 * cell.max_cutoff()).floor() / 1e3;
+            let help =
+                format!("choose {option} of at most {most:.3} nm, or less if the cell of a later frame is smaller");
+            Err(Problem::new(message).help(help).into())
         }
         _ => Ok(()),
     }

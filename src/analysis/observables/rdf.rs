@@ -206,6 +206,7 @@ impl Observable for RadialDistribution {
                 Number { name: "peak_height", value: values[highest], error: known(errors[highest]), unit: "" },
             ],
             summary: vec![format!("peak         {:.3} at {:.4} nm", values[highest], distances[highest])],
+            warnings: vec![],
             plots: vec![Plot {
                 suffix: "",
                 title: if first == second { format!("g(r): {first}") } else { format!("g(r): {first} – {second}") },

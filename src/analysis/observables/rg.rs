@@ -93,6 +93,7 @@ impl Observable for RadiusOfGyration {
             numbers: vec![summary.number("rg", "nm")],
             settings: vec![("select", self.group.text.clone()), ("weights", "mass".to_owned())],
             summary: summary.lines("nm"),
+            warnings: vec![],
             plots: vec![Plot::over_time(
                 format!("Radius of gyration: {}", self.group.text),
                 Axis::new("radius of gyration / nm"),

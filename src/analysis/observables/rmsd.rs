@@ -219,6 +219,7 @@ impl Observable for RmsdToReference {
                 ("superposition", self.superposes.to_string()),
             ],
             summary: lines,
+            warnings: vec![],
             plots: vec![Plot::over_time(
                 format!("RMSD from {}: {}", self.name, self.group.text),
                 Axis::new("RMSD / nm"),

@@ -196,6 +196,7 @@ impl Observable for SurfaceArea {
         Ok(Findings {
             numbers: vec![summary.number("sasa", "nm2")],
             summary: summary.lines("nm²"),
+            warnings: vec![],
             plots,
             settings: vec![
                 ("select", self.group.text.clone()),

@@ -51,6 +51,7 @@ impl TableOptions for SurfaceTensionOptions {
         Ok(Findings {
             numbers: vec![summary.number("surface_tension", "mN/m")],
             summary: summary.lines("mN/m"),
+            warnings: vec![],
             plots: vec![Plot::over_time("Surface tension", Axis::new("γ / mN m⁻¹"), summary.layers(&times, &values))],
             arrays: vec![
                 Array::new("surface_tension", [(TIME, rows)], values, "mN m-1"),

@@ -280,8 +280,8 @@ impl Observable for VelocityCorrelation {
         let mut findings = Findings { plots, ..Findings::default() };
         let is_resolved = upper_end(&density) < LARGEST_UPPER_END;
         if !is_resolved {
-            findings.summary.push(format!(
-                "warning      the spectrum is not small at its upper end: frames {interval} ps apart do not resolve the \
+            findings.warnings.push(format!(
+                "the spectrum is not small at its upper end: frames {interval} ps apart do not resolve the \
                  motion, and {} wrong",
                 if self.by_mass { "the spectrum is" } else { "spectrum and diffusion coefficient are" }
             ));
@@ -390,7 +390,7 @@ mod tests {
             let (mut vacf, passed) = oscillators(1000, 0.5 * WAVENUMBER / upper, omega);
             let findings = vacf.finish(&passed).unwrap();
             assert!(findings.numbers.iter().all(|number| number.name != "diffusion"));
-            assert!(findings.summary.iter().any(|line| line.starts_with("warning      the spectrum is not small")));
+            assert!(findings.warnings.iter().any(|line| line.starts_with("the spectrum is not small")));
         }
     }
 

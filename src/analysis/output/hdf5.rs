@@ -31,6 +31,9 @@ pub(super) fn write(path: &Path, origin: &Origin, passed: &Passed, findings: &Fi
             ("coordinates", "step".to_owned()),
         ];
         own.iter().chain(&findings.settings).try_for_each(|(name, text)| text_attribute(&file, name, text))?;
+        if !findings.warnings.is_empty() {
+            text_attribute(&file, "warnings", &findings.warnings.join("\n"))?;
+        }
         let mut named = Dimensions { file: &file, scales: vec![] };
         let frames = passed.times.len();
         let time = dataset(&file, TIME, &[frames], &passed.times, "ps")?;

@@ -20,6 +20,7 @@ pub fn to_json(name: &str, origin: &Origin, passed: &Passed, findings: &Findings
         "frames": passed.times.len(),
         "times_ps": [passed.times.first(), passed.times.last()],
         "settings": settings,
+        "warnings": findings.warnings,
         "results": numbers,
     })
     .to_string()

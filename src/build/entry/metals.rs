@@ -10,7 +10,7 @@ use super::near::Grid;
 const COORDINATED: f64 = 0.28;
 
 /// Atomic numbers of the elements that coordinate metals: nitrogen, oxygen and sulfur.
-const DONORS: [u8; 3] = [7, 8, 16];
+pub(super) const DONORS: [u8; 3] = [7, 8, 16];
 
 /// Maximum number of coordinating atoms that are reported for a metal. The value is the highest coordination number of
 /// common structures.

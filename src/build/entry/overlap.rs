@@ -3,9 +3,10 @@
 use md_engine::error::Problem;
 use md_engine::vec3::Vec3;
 
-use super::assembly::Built;
+use super::assembly::{Built, Copied};
 use super::choose::Picked;
 use super::decision::{Decision, Subject};
+use super::metals::{DONORS, is_metal};
 use super::near::Grid;
 use crate::structure::Structure;
 
@@ -13,6 +14,10 @@ use crate::structure::Structure;
 /// lithium, the smallest common ion, are at 0.19 nm (H. Ohtaki and T. Radnai, Chem. Rev. 93, 1157 (1993),
 /// doi:10.1021/cr00019a014).
 const SHARED_PLACE: f64 = 0.18;
+/// Distance (nm) below which a metal ion overlaps with an oxygen, nitrogen or sulfur of another residue. Above this
+/// distance the two atoms are taken as bonded: M–OH and M=O bonds are 0.16 to 0.19 nm long, and the positions of metals
+/// in crystals may be wrong by a few hundredths.
+const METAL_AND_DONOR: f64 = 0.12;
 /// Distance (nm) below which two atoms cannot both exist. The shortest bond, O–H, is 0.096 nm long.
 pub(crate) const SAME_PLACE: f64 = 0.08;
 /// Length (nm) of the longest bond that is accepted. The longest bond in standard residues, S–S, is 0.205 nm long. The
@@ -21,37 +26,59 @@ const LONGEST_BOND: f64 = 0.3;
 
 /// Leaves out waters and ions that overlap with other atoms. Overlaps have two causes. Every operator copies a water or
 /// ion on a symmetry axis, and a file may list a site several times with partial occupancies. If several waters and
-/// ions overlap, only the first of these residues is kept.
+/// ions overlap, only the first of these residues is kept, and metals before all others.
 pub(super) fn leave_out(picked: &[Picked], built: &mut Built, decisions: &mut Vec<Decision>) {
     let heavy = |copy: usize| {
         let source = &built.copies[copy];
         let atoms = picked[source.residue].atoms.iter().filter(|atom| atom.element != 1);
-        atoms.map(|atom| built.operators[source.operator].apply(atom.position))
+        atoms.map(|atom| (atom.element, built.operators[source.operator].apply(atom.position)))
     };
-    let mut positions: Vec<Vec3> = vec![];
+    let (mut elements, mut positions): (Vec<u8>, Vec<Vec3>) = (vec![], vec![]);
     let mut copy_of: Vec<usize> = vec![];
     for copy in 0..built.copies.len() {
-        positions.extend(heavy(copy));
+        for (element, position) in heavy(copy) {
+            elements.push(element);
+            positions.push(position);
+        }
         copy_of.resize(positions.len(), copy);
     }
     let is_single = |copy: usize| !picked[built.copies[copy].residue].is_polymer && heavy(copy).count() == 1;
     let is_single: Vec<bool> = (0..built.copies.len()).map(is_single).collect();
     let grid = Grid::new(&positions, 0..positions.len() as u32, SHARED_PLACE);
     let mut is_left_out = vec![false; built.copies.len()];
-    for atom in (0..positions.len()).filter(|&atom| is_single[copy_of[atom]]) {
-        let is_kept = |other: u32| {
-            let other = copy_of[other as usize];
-            !is_single[other] || (other < copy_of[atom] && !is_left_out[other])
+    let rank = |atom: usize| (!is_metal(elements[atom]), copy_of[atom]);
+    let mut singles: Vec<usize> = (0..positions.len()).filter(|&atom| is_single[copy_of[atom]]).collect();
+    singles.sort_by_key(|&atom| rank(atom));
+    for atom in singles {
+        let overlaps = |(distance, other): (f64, u32)| {
+            let other = other as usize;
+            let [own, others] = [atom, other].map(|atom| elements[atom]);
+            let is_bond = |metal, donor| is_metal(metal) && DONORS.contains(&donor) && distance > METAL_AND_DONOR;
+            let is_kept = !is_single[copy_of[other]] || (rank(other) < rank(atom) && !is_left_out[copy_of[other]]);
+            is_kept && !is_bond(own, others) && !is_bond(others, own)
         };
-        is_left_out[copy_of[atom]] = grid.around(atom as u32).into_iter().any(|(_, other)| is_kept(other));
+        is_left_out[copy_of[atom]] = grid.around(atom as u32).into_iter().any(overlaps);
     }
     let count = is_left_out.iter().filter(|&&is_left_out| is_left_out).count();
     if count > 0 {
+        let is_ion = |copy: &&Copied| picked[copy.residue].name != "HOH";
+        let left_out = built.copies.iter().zip(&is_left_out).filter(|(_, is_left_out)| **is_left_out);
+        let ions: Vec<String> = left_out
+            .map(|(copy, _)| copy)
+            .filter(is_ion)
+            .map(|copy| {
+                format!(
+                    "{} {} of chain {}",
+                    picked[copy.residue].name, picked[copy.residue].number, built.chains[copy.chain]
+                )
+            })
+            .collect();
+        let ions = if ions.is_empty() { String::new() } else { format!(", among them {}", ions.join(", ")) };
         let mut flags = is_left_out.iter();
         built.copies.retain(|_| flags.next() == Some(&false));
-        let what = format!("left out {count} waters and ions");
+        let what = format!("left out {count} waters and ions{ions}");
         let why = format!(
-            "waters and ions on a symmetry axis or with partial occupancy are nearer than {SHARED_PLACE} nm to other atoms"
+            "they are nearer than {SHARED_PLACE} nm to other atoms, such as waters and ions on a symmetry axis or with partial occupancy"
         );
         decisions.push(Decision::new(Subject::Selection, "the whole entry", what, why));
     }
@@ -136,6 +163,32 @@ REMARK 350   BIOMT2   2  0.000000 -1.000000  0.000000        0.00000
 REMARK 350   BIOMT3   2  0.000000  0.000000  1.000000        0.00000
 ";
         assert_eq!(numbers(&[operator, &water(1, 0.0), &water(2, 5.0)].concat(), Some("1")), [1, 2, 2]);
+    }
+
+    #[test]
+    fn a_metal_near_a_donor_is_bonded_and_stays_before_a_water() {
+        let zinc = "HETATM    9 ZN    ZN A   9       0.000   0.000   0.000  1.00  0.00          ZN\n";
+        let kept = |x: f64| {
+            let text = [&water(1, x), zinc].concat();
+            let found = clean(&parse(text.as_bytes(), None).unwrap(), &Options::default()).unwrap();
+            let left_out: Vec<String> =
+                found.decisions.iter().map(|d| d.what.clone()).filter(|what| what.contains("left out")).collect();
+            let names: Vec<String> = found.structure.residues.iter().map(|residue| residue.name.clone()).collect();
+            (names.join(" "), left_out.join(""))
+        };
+        assert_eq!(kept(1.7), ("HOH ZN".to_owned(), String::new()));
+        assert_eq!(kept(1.0), ("ZN".to_owned(), "left out 1 waters and ions".to_owned()));
+    }
+
+    #[test]
+    fn ions_that_are_left_out_are_named() {
+        let zinc = |number: u8, x: f64| {
+            format!("HETATM    {number} ZN    ZN A   {number}    {x:8.3}   0.000   0.000  0.50  0.00          ZN\n")
+        };
+        let text = [zinc(1, 0.0), zinc(2, 1.1)].concat();
+        let found = clean(&parse(text.as_bytes(), None).unwrap(), &Options::default()).unwrap();
+        let what = "left out 1 waters and ions, among them ZN 2 of chain A";
+        assert!(found.decisions.iter().any(|decision| decision.what == what), "{:?}", found.decisions);
     }
 
     #[test]

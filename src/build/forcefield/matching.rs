@@ -17,6 +17,7 @@ use super::difference;
 use super::isomorphism::ResidueGraph;
 use super::template::{Composition, Template};
 use super::templates::Templates;
+use crate::ion_charges::ion_charge;
 use crate::structure::Structure;
 
 /// Largest number of residues without a template that are reported in detail.
@@ -110,6 +111,9 @@ fn choose<'t>(
     if matches.iter().any(|(template, _)| template.is_of_topology) {
         matches.retain(|(template, _)| template.is_of_topology);
     }
+    if let (1, Some(charge)) = (graph.atoms.len(), ion_charge(name)) {
+        matches = of_charge(matches, charge, label)?;
+    }
     let differing = |matches: &[(&'t Template, Vec<u32>)]| {
         let (first, found) = matches.first()?;
         let other = matches.iter().find(|(other, others)| !first.agrees(found, other, others))?;
@@ -131,6 +135,29 @@ fn choose<'t>(
             Err(Problem::new(message).help("use force-field files in which only one template matches"))
         }
     }
+}
+
+/// Returns the templates of an ion that have its charge (e). A template may have a scaled charge. Fails if all
+/// templates have the charges of other ions of the element.
+fn of_charge<'t>(
+    mut matches: Vec<(&'t Template, Vec<u32>)>,
+    charge: f64,
+    label: &dyn Fn() -> String,
+) -> std::result::Result<Vec<(&'t Template, Vec<u32>)>, Problem> {
+    let others: Vec<f64> = matches.iter().filter_map(|(template, _)| template.atoms[0].parameters[0]).collect();
+    let is_close = |other: f64| (other - charge).abs() < 0.5;
+    matches.retain(|(template, _)| template.atoms[0].parameters[0].is_none_or(is_close));
+    if matches.is_empty() && !others.is_empty() {
+        let charges: Vec<String> = others.iter().map(|other| format!("{other:+}")).collect();
+        let message = format!(
+            "{} is an ion of charge {charge:+} e, and the force field has this element with a charge of {} e only",
+            label(),
+            charges.join(" or ")
+        );
+        let help = "choose another water model or force field, or leave the ion out with --drop-hetero";
+        return Err(Problem::new(message).help(help));
+    }
+    Ok(matches)
 }
 
 /// Matches whole molecules of several bonded residues to templates.
@@ -189,4 +216,35 @@ fn report(structure: &Structure, templates: &Templates, unmatched: &Unmatched<'_
         problems.push(Problem::new(format!("{all} residues in all match no template; the others are {labels}{more}")));
     }
     Err(Error::Input(problems))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ForceField;
+    use crate::structure::{Atom, Residue, Structure};
+
+    #[test]
+    fn ions_have_the_charge_of_their_component() {
+        let ion = |name: &str, element| Structure {
+            chains: vec!["A".to_owned()],
+            residues: vec![Residue { name: name.to_owned(), number: 1, insertion_code: None, chain: 0, first: 0 }],
+            atoms: vec![Atom { name: name.to_owned(), element }],
+            bonds: vec![],
+        };
+        let charge = |files: &[&str], name: &str, element| {
+            let described = ForceField::read(files).expect("files of md").describe(&ion(name, element));
+            described.map(|found| found.topology.atoms[0].charge).map_err(|error| error.to_string())
+        };
+        let (tip3p, opc) = (["amber14/tip3p.xml"], ["amber14/opc.xml"]);
+        let charmm = ["charmm36_2024.xml", "charmm36_2024/water.xml"];
+        assert_eq!(charge(&tip3p, "CU", 29), Ok(2.0));
+        assert_eq!(charge(&opc, "CU1", 29), Ok(1.0));
+        let message = charge(&tip3p, "CU1", 29).unwrap_err();
+        assert!(message.contains("is an ion of charge +1 e") && message.contains("a charge of +2 e only"), "{message}");
+        for (name, element, expected) in
+            [("MN", 25, 2.0), ("FE", 26, 3.0), ("FE2", 26, 2.0), ("CU", 29, 2.0), ("CU1", 29, 1.0)]
+        {
+            assert_eq!(charge(&charmm, name, element), Ok(expected), "{name}");
+        }
+    }
 }

@@ -345,7 +345,7 @@ fn too_far(index: usize, kind: VariableKind, value: f64) -> Error {
                 "restraint {number} of the stage: the distance (value {value:.4} nm) is too long for the periodic cell, \
                  so that the minimum image is ambiguous"
             );
-            (message, "use a larger cell, or fewer components in `along`")
+            (message, "use a larger cell, or fewer components in `along`; in a triclinic cell choose z or yz")
         }
     };
     Problem::new(message).help(help).into()

@@ -212,6 +212,44 @@ fn a_distance_that_may_be_to_another_image_is_refused_where_it_acts() {
     assert!(apply(of([false, false, true], 5.0), 1.99).is_err());
 }
 
+/// Tests a distance along some components in a truncated octahedron. The lattice has a projection onto z and onto yz,
+/// so that these distances do not depend on the other components. The image of a distance along x depends on them and
+/// may be ambiguous.
+#[test]
+fn a_distance_along_some_components_does_not_depend_on_the_others() {
+    let edge = 3.4;
+    let rows = [
+        vec3(1.0, 0.0, 0.0),
+        vec3(1.0 / 3.0, 8f64.sqrt() / 3.0, 0.0),
+        vec3(-1.0 / 3.0, 2f64.sqrt() / 3.0, (2.0 / 3.0f64).sqrt()),
+    ];
+    let cell = PeriodicCell::from_rows(rows.map(|row| row * edge)).expect("a cell");
+    let molecules = Molecules::from_bonds(2, &[]);
+    let atom = |index: u32| Group::new(&[index], |_| 1.0, &molecules, None).expect("mass");
+    let found = |along: Components, d: Vec3| {
+        let variable = Variable::Distance([atom(0), atom(1)], along);
+        let positions = [vec3(0.1, 0.2, 0.3), vec3(0.1, 0.2, 0.3) + d];
+        variable.find(Configuration { cell: Some(&cell), positions: &positions, images: &[[0; 3]; 2] })
+    };
+    let (x, z, yz) = ([true, false, false], [false, false, true], [false, true, true]);
+    let mut refused = 0;
+    for k in 0..200 {
+        let aside = 0.04 * f64::from(k);
+        let [along_z, along_yz, along_x] =
+            [found(z, vec3(aside, -aside, 1.25)), found(yz, vec3(aside, 0.3, 0.4)), found(x, vec3(0.4, aside, 0.0))];
+        assert!((along_z.value - 1.25).abs() < 1e-12 && !along_z.ambiguous, "{aside}: {along_z:?}");
+        assert!((along_yz.value - 0.5).abs() < 1e-12 && !along_yz.ambiguous, "{aside}: {along_yz:?}");
+        assert!(along_x.ambiguous || (along_x.value - 0.4).abs() < 1e-12 || aside > 0.5 * edge, "{aside}: {along_x:?}");
+        refused += usize::from(along_x.ambiguous);
+    }
+    assert!(refused > 0);
+    // other images of the same atoms
+    for image in [[1, 0, 0], [0, -1, 0], [0, 0, 2], [3, -2, 1]] {
+        let value = found(z, vec3(0.2, -0.3, 1.25) + cell.shift(image)).value;
+        assert!((value - 1.25).abs() < 1e-9, "{image:?}: {value}");
+    }
+}
+
 #[test]
 fn work_is_the_integral_of_the_force_along_the_path_of_the_center() {
     const TIMESTEP: f64 = 0.01;

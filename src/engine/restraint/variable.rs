@@ -314,13 +314,12 @@ impl Variable {
         match self {
             Variable::Distance(groups, components) => {
                 let [a, b] = centers(groups, at);
-                let whole = nearest(a, b);
-                let counted = masked(whole, *components);
+                let Counted { whole, counted, ambiguous } = Counted::new(cell, b - a, *components);
                 let value = counted.norm();
                 let direction = if value > 0.0 { counted / value } else { Vec3::ZERO };
                 let slope =
                     Slope::Centers([-direction, direction, Vec3::ZERO, Vec3::ZERO], Mat3::outer(whole, direction));
-                VariableValue { value, slope, ambiguous: is_ambiguous(cell, counted, *components) }
+                VariableValue { value, slope, ambiguous }
             }
             Variable::Angle(groups) => {
                 let [a, b, c] = centers(groups, at);
@@ -352,7 +351,10 @@ impl Variable {
     /// longer distances are refused.
     pub fn longest_distance(&self, cell: Option<&PeriodicCell>) -> Option<f64> {
         match self {
-            Variable::Distance(_, components) => cell.map(|cell| longest_distance(cell, *components)),
+            Variable::Distance(_, components) => cell.map(|cell| {
+                let lattice = projected(cell, *components);
+                longest_distance(lattice.as_ref().unwrap_or(cell), *components)
+            }),
             _ => None,
         }
     }
@@ -419,6 +421,57 @@ fn masked(d: Vec3, components: Components) -> Vec3 {
     let [x, y, z] = d.to_array();
     let keep = |value: f64, kept: bool| if kept { value } else { 0.0 };
     Vec3 { x: keep(x, components[0]), y: keep(y, components[1]), z: keep(z, components[2]) }
+}
+
+/// Displacement between two centers, and its components from which a distance is computed.
+struct Counted {
+    /// displacement in a periodic image, nm
+    whole: Vec3,
+    /// the selected components of `whole`; the others are zero
+    counted: Vec3,
+    /// whether another periodic image of the selected components may be as short
+    ambiguous: bool,
+}
+
+impl Counted {
+    /// Finds the shortest periodic image of the selected components of a displacement. If the lattice has no projection
+    /// onto these components (see [`projected`]), the image that is shortest in all components is taken, and is
+    /// ambiguous if another image may be as short in all components: the selected components of the two images would
+    /// differ, and with these the energy.
+    fn new(cell: Option<&PeriodicCell>, between: Vec3, components: Components) -> Self {
+        let whole = displacement(cell, between);
+        let Some(cell) = cell.filter(|_| components != ALL) else {
+            let counted = masked(whole, components);
+            return Counted { whole, counted, ambiguous: is_ambiguous(cell, counted, components) };
+        };
+        match projected(cell, components) {
+            Some(lattice) => {
+                let counted = lattice.minimum_image(masked(whole, components));
+                let whole = whole - masked(whole, components) + counted;
+                Counted { whole, counted, ambiguous: is_ambiguous(Some(&lattice), counted, components) }
+            }
+            None => {
+                let counted = masked(whole, components);
+                Counted { whole, counted, ambiguous: is_ambiguous(Some(cell), whole, ALL) }
+            }
+        }
+    }
+}
+
+/// Returns the lattice of the selected components of all lattice vectors, completed by vectors along the other axes.
+/// Returns `None` if a vector of another axis has selected components: a displacement along this vector would change
+/// the selected components by a fraction of the lattice vectors along them. This is so for x, y, xy and xz in a
+/// truncated octahedron.
+fn projected(cell: &PeriodicCell, components: Components) -> Option<PeriodicCell> {
+    let axes = [Vec3 { x: 1.0, y: 0.0, z: 0.0 }, Vec3 { x: 0.0, y: 1.0, z: 0.0 }, Vec3 { x: 0.0, y: 0.0, z: 1.0 }];
+    let mut rows = cell.rows().map(|row| masked(row, components));
+    for k in (0..3).filter(|&k| !components[k]) {
+        if rows[k] != Vec3::ZERO {
+            return None;
+        }
+        rows[k] = axes[k] * cell.rows()[k].norm();
+    }
+    PeriodicCell::from_rows(rows)
 }
 
 /// Whether the minimum image of a displacement is ambiguous in the selected components, because another periodic image

@@ -93,6 +93,11 @@ impl Chain {
                 chain.notes.push(crystal(path));
             }
             chain.notes.extend(source.cut_off());
+            if frames > 1 && !source.has_times() {
+                chain
+                    .notes
+                    .push(format!("{} gives no times: the index of a frame is used as its time in ps", path.display()));
+            }
             let mut part = Part { path: path.to_owned(), source, used: 0..frames, start: 0, seen: None, back: None };
             if frames > 0 && paths.len() > 1 && is_one_run {
                 let times = [part.time(0)?, part.time(frames - 1)?];

@@ -189,6 +189,7 @@ impl Observable for SecondaryStructure {
                 Number { name: "strand", value: strand, error: None, unit: "" },
             ],
             summary: lines,
+            warnings: vec![],
             plots: self.plots(&passed.times, &of_frames),
             settings: vec![("select", self.text.clone())],
             arrays: vec![

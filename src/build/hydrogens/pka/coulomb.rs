@@ -10,6 +10,7 @@ use md_engine::vec3::Vec3;
 use super::burial::{Burial, FEWEST, HeavyAtoms};
 use super::groups::Group;
 use super::{Shifts, grid};
+use crate::ion_charges::ion_charge;
 use crate::structure::Structure;
 
 /// Product of distance and pKa shift for a unit charge in vacuum, nm.
@@ -21,27 +22,6 @@ const BURIED: f64 = 30.0;
 /// distance below `NEAR` have the same shift as pairs at the distance `NEAR`.
 const NEAR: f64 = 0.4;
 pub(super) const FAR: f64 = 1.0;
-
-/// Names of ions in PDB entries, with their charges in e.
-const IONS: [(&str, f64); 17] = [
-    ("BR", -1.0),
-    ("CA", 2.0),
-    ("CD", 2.0),
-    ("CL", -1.0),
-    ("CO", 2.0),
-    ("CU", 2.0),
-    ("FE", 3.0),
-    ("FE2", 2.0),
-    ("HG", 2.0),
-    ("IOD", -1.0),
-    ("K", 1.0),
-    ("MG", 2.0),
-    ("MN", 2.0),
-    ("NA", 1.0),
-    ("NI", 2.0),
-    ("SR", 2.0),
-    ("ZN", 2.0),
-];
 
 /// An ion of the structure.
 pub(super) struct Ion {
@@ -55,10 +35,10 @@ pub(super) struct Ion {
 pub(super) fn ions(structure: &Structure, positions: &[Vec3], atoms: &HeavyAtoms<'_>) -> Vec<Ion> {
     let ion = |residue: usize| {
         let name = structure.residues[residue].name.as_str();
-        let (_, charge) = IONS.iter().find(|(ion, _)| *ion == name)?;
+        let charge = ion_charge(name)?;
         let atom = structure.residue_atoms(residue).next()?;
         let position = positions[atom];
-        Some(Ion { position, charge: *charge, burial: atoms.around(position, residue) })
+        Some(Ion { position, charge, burial: atoms.around(position, residue) })
     };
     (0..structure.residues.len()).filter_map(ion).collect()
 }

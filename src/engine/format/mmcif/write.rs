@@ -14,8 +14,8 @@ use crate::vec3::Vec3;
 
 /// Names of the columns in the loop of atoms, in the order in which they are written, separated by blanks.
 const COLUMNS: &str = "group_PDB id type_symbol label_atom_id label_alt_id label_comp_id label_asym_id \
-    label_entity_id label_seq_id pdbx_PDB_ins_code Cartn_x Cartn_y Cartn_z auth_seq_id \
-    auth_comp_id auth_asym_id auth_atom_id pdbx_PDB_model_num";
+    label_entity_id label_seq_id pdbx_PDB_ins_code Cartn_x Cartn_y Cartn_z occupancy \
+    B_iso_or_equiv auth_seq_id auth_comp_id auth_asym_id auth_atom_id pdbx_PDB_model_num";
 
 /// Writes the given atoms, which must be in ascending order. `positions` (nm) holds the positions of all atoms of the
 /// topology. Atoms in molecules of one residue (water, ions, ligands) are written as `HETATM`. Residues keep the chain,
@@ -119,8 +119,8 @@ fn push_atom(topology: &Topology, places: &[Place], number: usize, index: usize,
     // writing to a String cannot fail
     let _ = writeln!(
         text,
-        "{group} {number} {symbol} {name} . {residue} {asym} ? {sequence} {code} {x:.5} {y:.5} {z:.5} {of_residue} \
-         {residue} {chain} {name} 1"
+        "{group} {number} {symbol} {name} . {residue} {asym} ? {sequence} {code} {x:.5} {y:.5} {z:.5} 1.00 0.00 \
+         {of_residue} {residue} {chain} {name} 1"
     );
 }
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use hdf5::{Dataset, File, Group};
 
-use super::hdf::{any_text, options, read_numbers, read_text};
+use super::hdf::{any_text, any_texts, options, read_numbers, read_text};
 use super::series::Series;
 use super::superblock::Superblock;
 use crate::error::{Error, Problem, Result};
@@ -366,7 +366,7 @@ fn h5md(path: &Path, file: &File) -> Checked<ForeignReader> {
     let (frames, atoms) = shape(&positions.values)?;
     let length = positions.factor;
     let is_fixed = |name: &str| group.link_exists(name) && group.dataset(name).is_ok();
-    let boxes = if !group.link_exists("box/edges") {
+    let boxes = if !group.link_exists("box/edges") || !is_periodic(&group.group("box").map_err(text)?)? {
         Boxes::None
     } else if is_fixed("box/edges") {
         let numbers = read_numbers::<f64>(&group, "box/edges").map_err(text)?;
@@ -394,6 +394,26 @@ fn h5md(path: &Path, file: &File) -> Checked<ForeignReader> {
         steps,
         labels: vec![],
     })
+}
+
+/// Whether a box of H5MD is periodic. The attribute `boundary` says so for each direction
+/// (de Buyl et al., Comput. Phys. Commun. 185, 1546 (2014), doi:10.1016/j.cpc.2014.01.018). Without this attribute, a
+/// box with edges is periodic.
+fn is_periodic(group: &Group) -> Checked<bool> {
+    let Ok(boundary) = group.attr("boundary") else { return Ok(true) };
+    let directions = any_texts(&boundary).map_err(text)?;
+    let periodic = directions.iter().filter(|direction| *direction == "periodic").count();
+    if let Some(unknown) = directions.iter().find(|direction| !["periodic", "none"].contains(&direction.as_str())) {
+        return Err(format!("box has the boundary `{unknown}`, expected `periodic` or `none`"));
+    }
+    if periodic > 0 && periodic < directions.len() {
+        return Err(
+            "the box is periodic in some directions only, and md reads boxes that are periodic in all or in no \
+                    directions"
+                .to_owned(),
+        );
+    }
+    Ok(periodic > 0)
 }
 
 /// Returns the step numbers of the rows of a quantity, which must ascend. The file has either an array of step numbers,

@@ -58,15 +58,19 @@ pub(super) fn short_text(attribute: &Attribute) -> Result<String> {
 /// Reads a text attribute of any string type; a fixed-length text may have up to 64 bytes. Use this function only for
 /// files of other programs, because it may read variable-length texts (see [`short_text`]).
 pub(super) fn any_text(attribute: &Attribute) -> Result<String> {
-    fn first<T: H5Type>(attribute: &Attribute, text: impl Fn(&T) -> &str) -> Result<String> {
-        let found = attribute.read_raw::<T>()?;
-        Ok(found.first().map(|found| text(found).to_owned()).unwrap_or_default())
+    Ok(any_texts(attribute)?.into_iter().next().unwrap_or_default())
+}
+
+/// Reads all texts of an attribute like [`any_text`].
+pub(super) fn any_texts(attribute: &Attribute) -> Result<Vec<String>> {
+    fn all<T: H5Type>(attribute: &Attribute, text: impl Fn(&T) -> &str) -> Result<Vec<String>> {
+        Ok(attribute.read_raw::<T>()?.iter().map(|found| text(found).to_owned()).collect())
     }
     match attribute.dtype()?.to_descriptor()? {
-        TypeDescriptor::FixedAscii(_) => first::<FixedAscii<64>>(attribute, FixedAscii::as_str),
-        TypeDescriptor::FixedUnicode(_) => first::<FixedUnicode<64>>(attribute, FixedUnicode::as_str),
-        TypeDescriptor::VarLenAscii => first::<VarLenAscii>(attribute, VarLenAscii::as_str),
-        TypeDescriptor::VarLenUnicode => first::<VarLenUnicode>(attribute, VarLenUnicode::as_str),
+        TypeDescriptor::FixedAscii(_) => all::<FixedAscii<64>>(attribute, FixedAscii::as_str),
+        TypeDescriptor::FixedUnicode(_) => all::<FixedUnicode<64>>(attribute, FixedUnicode::as_str),
+        TypeDescriptor::VarLenAscii => all::<VarLenAscii>(attribute, VarLenAscii::as_str),
+        TypeDescriptor::VarLenUnicode => all::<VarLenUnicode>(attribute, VarLenUnicode::as_str),
         kind => Err(hdf5::Error::from(format!("{} is {kind}, expected text", attribute.name()))),
     }
 }
