@@ -103,6 +103,9 @@ pub(super) fn build(
         };
         Problem::new(format!("the file has no assembly `{wanted}`")).help(help)
     })?;
+    if let Some(fault) = &assembly.fault {
+        return Err(fault.clone());
+    }
     let copies = copies(entry, residues, assembly)?;
     let built = name_chains(entry, residues, copies);
     let (chains, operators) = (built.chains.len(), built.operators.len());

@@ -201,7 +201,7 @@ fn stated(draft: &Draft<'_>, places: &Places<'_>, bonds: &mut Bonds, decisions: 
         if !matches!(link.kind, LinkKind::Covalent | LinkKind::Connection) {
             continue;
         }
-        for [a, b] in places.pairs(&link.ends) {
+        for [a, b] in places.pairs(link) {
             let is_standard = [a, b].map(|atom| draft.source(residues[atom as usize] as usize).standard.is_some());
             let has_metal = [a, b].iter().any(|&atom| is_metal(draft.structure.atoms[atom as usize].element));
             let is_of_table = link.kind == LinkKind::Connection && is_standard == [true; 2];

@@ -31,10 +31,10 @@ pub(super) fn find_disulfides(draft: &Draft<'_>, places: &Places<'_>, decisions:
         decisions.push(Decision::new(Subject::Bonds, place, what, why));
     };
     for link in draft.entry.links.iter().filter(|link| link.kind == LinkKind::Disulfide) {
-        for pair in places.pairs(&link.ends) {
+        for pair in places.pairs(link) {
             let distance = draft.distance(pair[0], pair[1]);
             let refusal = if link.is_symmetry {
-                Some("the bond is between symmetry copies of a crystal".to_owned())
+                Some("the bond is between symmetry copies of a crystal, which --assembly builds".to_owned())
             } else if distance > LONGEST_STATED {
                 Some(format!("the distance is {distance:.3} nm"))
             } else if pair.iter().any(|atom| free.binary_search(atom).is_err()) {

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::draft::Draft;
-use super::model::Address;
+use super::model::{Address, Link};
 
 /// Key of a residue: operator of the assembly, chain identifier, number, insertion code and name in the file.
 type Key<'a> = (usize, &'a str, i32, Option<char>, &'a str);
@@ -56,12 +56,13 @@ impl<'a> Places<'a> {
         (0..self.draft.operators).any(|operator| self.residues.contains_key(&key(operator)))
     }
 
-    /// Returns the pairs of atoms at two addresses: one pair for each copy in the assembly, without duplicates.
-    pub(super) fn pairs(&self, ends: &[Address; 2]) -> Vec<[u32; 2]> {
+    /// Returns the pairs of atoms at the two ends of a link: one pair for each copy in the assembly, without
+    /// duplicates. The two atoms of a pair are the same if the link is between symmetry copies of one atom.
+    pub(super) fn pairs(&self, link: &Link) -> Vec<[u32; 2]> {
         let operators = 0..self.draft.operators;
         let pair = |operator| {
-            let (a, b) = (self.atom(operator, &ends[0])?, self.atom(operator, &ends[1])?);
-            (a != b).then(|| [a.min(b), a.max(b)])
+            let [a, b] = [self.atom(operator, &link.ends[0])?, self.atom(operator, &link.ends[1])?];
+            (a != b || link.is_symmetry).then(|| [a.min(b), a.max(b)])
         };
         let found: HashSet<[u32; 2]> = operators.filter_map(pair).collect();
         let mut found: Vec<[u32; 2]> = found.into_iter().collect();

@@ -200,15 +200,21 @@ impl Reader {
         let mut assemblies: Vec<Assembly> = vec![];
         let mut count = 0;
         for (id, operators, units) in &self.generators {
-            let generator = Generator { units: units_of(units), operators: expression(operators, &self.operators)? };
-            count += generator.operators.len();
-            if count > MOST_OPERATORS {
-                let problem = Problem::new(format!("the assemblies have more than {MOST_OPERATORS} operators"));
-                return Err(problem.help("remove the assemblies from the file"));
+            let index = assemblies.iter().position(|assembly| assembly.id == *id).unwrap_or(assemblies.len());
+            if index == assemblies.len() {
+                assemblies.push(Assembly { id: id.clone(), ..Assembly::default() });
             }
-            match assemblies.iter_mut().find(|assembly| assembly.id == *id) {
-                Some(assembly) => assembly.generators.push(generator),
-                None => assemblies.push(Assembly { id: id.clone(), generators: vec![generator] }),
+            // a fault matters only if this assembly is built
+            match expression(operators, &self.operators) {
+                Ok(operators) if count + operators.len() <= MOST_OPERATORS => {
+                    count += operators.len();
+                    assemblies[index].generators.push(Generator { units: units_of(units), operators });
+                }
+                Ok(_) => {
+                    let problem = Problem::new(format!("the assemblies have more than {MOST_OPERATORS} operators"));
+                    assemblies[index].fault = Some(problem.help("remove other assemblies from the file"));
+                }
+                Err(problem) => assemblies[index].fault = Some(problem),
             }
         }
         self.collector.entry.assemblies = assemblies;

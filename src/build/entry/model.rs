@@ -1,6 +1,7 @@
 //! Contents of an entry, with the names and numbers of its file.
 
 use md_engine::cell::PeriodicCell;
+use md_engine::error::Problem;
 use md_engine::vec3::Vec3;
 
 /// An entry: one model of a file, with the data that all models of the file share.
@@ -154,6 +155,8 @@ pub struct Assembly {
     pub id: String,
     /// sets of units, each with the symmetry operators that are applied to the units of the set
     pub generators: Vec<Generator>,
+    /// why the assembly cannot be built, if its description is faulty
+    pub fault: Option<Problem>,
 }
 
 /// Units of an assembly, and the symmetry operators that are applied to each unit.

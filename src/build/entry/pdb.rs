@@ -85,7 +85,7 @@ impl<'a> Reader<'a> {
                 let [name, parent] = [text(line, 12..15).to_owned(), text(line, 24..27).to_owned()];
                 self.collector.entry.modified.push(Modified { name, parent });
             }
-            b"REMARK" if text(line, 7..10) == "350" => return self.assembly(line),
+            b"REMARK" if text(line, 7..10) == "350" => self.assembly(line),
             b"CRYST1" => self.cell(line),
             b"TITLE " => {
                 let title = &mut self.collector.entry.title;
@@ -208,13 +208,13 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a line of REMARK 350, which describes assemblies.
-    fn assembly(&mut self, line: &[u8]) -> Parsed<()> {
+    fn assembly(&mut self, line: &[u8]) {
         let content = text(line, 10..line.len().min(80));
         let assemblies = &mut self.collector.entry.assemblies;
         if let Some(id) = content.strip_prefix("BIOMOLECULE:") {
-            assemblies.push(Assembly { id: id.trim().to_owned(), generators: vec![] });
+            assemblies.push(Assembly { id: id.trim().to_owned(), ..Assembly::default() });
         }
-        let Some(assembly) = assemblies.last_mut() else { return Ok(()) };
+        let Some(assembly) = assemblies.last_mut() else { return };
         if let Some((start, chains)) = content.split_once("CHAINS:") {
             let is_new = start.starts_with("APPLY");
             if is_new || assembly.generators.is_empty() {
@@ -230,8 +230,12 @@ impl<'a> Reader<'a> {
         if content.starts_with("BIOMT") {
             let row = [23..33, 33..43, 43..53, 53..68].map(|columns| number(line, columns));
             let [Some(a), Some(b), Some(c), Some(d)] = row else {
-                let problem = Problem::new("columns 24-68 must hold three rotation elements and one translation");
-                return Err(problem.help("correct the BIOMT record, or remove REMARK 350"));
+                // the fault matters only if this assembly is built
+                let line = text(line, 0..line.len().min(80));
+                let message =
+                    format!("columns 24-68 of \"{line}\" must hold three rotation elements and one translation");
+                assembly.fault = Some(Problem::new(message).help("correct the BIOMT record"));
+                return;
             };
             self.rows.push([a, b, c, d]);
             if let [first, second, third] = self.rows[..] {
@@ -241,7 +245,6 @@ impl<'a> Reader<'a> {
                 }
             }
         }
-        Ok(())
     }
 
     fn finish(mut self) -> Entry {

@@ -53,6 +53,15 @@ fn stated_disulfides_may_be_longer_but_not_by_symmetry() {
 }
 
 #[test]
+fn a_disulfide_with_a_symmetry_copy_of_itself_is_told() {
+    let one = cysteine('A', 1, 0.0, [0.0, 5.0, 0.0]);
+    let found = cleaned(&format!("{}{one}", ssbond(1, 1, "3655")));
+    let said = found.said(Subject::Bonds).join("\n");
+    assert!(said.contains("symmetry copies of a crystal, which --assembly builds"), "{said}");
+    assert_eq!((found.disulfides.len(), cleaned(&format!("{}{one}", ssbond(1, 1, "1555"))).disulfides.len()), (0, 0));
+}
+
+#[test]
 fn links_join_residues() {
     let sugar = |name, at| Line { is_hetero: true, name, residue: "NAG", number: 301, at, ..Line::default() }.text();
     let text = [

@@ -209,3 +209,16 @@ fn faults_name_their_line() {
     let cut = ENTRY.trim_end().trim_end_matches(" H 2");
     assert_eq!(parse(cut.as_bytes(), None).unwrap_err().line, Some(last));
 }
+
+#[test]
+fn a_faulty_assembly_matters_only_where_it_is_built() {
+    let faulty = ENTRY.replace("\n2 1 A,B,C\n", "\n2 7 A,B,C\n");
+    assert_ne!(faulty, ENTRY);
+    let entry = parse(faulty.as_bytes(), None).expect("an entry");
+    let build = |assembly: Option<&str>| {
+        clean(&entry, &Options { assembly: assembly.map(str::to_owned), ..Options::default() })
+    };
+    assert!(build(None).is_ok() && build(Some("1")).is_ok());
+    let message = build(Some("2")).expect_err("an unknown operator").to_string();
+    assert!(message.contains("the operator `7` of an assembly is not in _pdbx_struct_oper_list"), "{message}");
+}
