@@ -54,6 +54,8 @@ pub(super) struct Choice {
     pub(super) left_out: usize,
     /// whether the names A, C and G stand for RNA in the current chain
     is_rna: bool,
+    /// chosen alternative location of the preceding residue of the chain, if its backbone has alternative locations
+    coupled: Option<char>,
     /// number of residues for each pair of old and new name; one decision reports each pair
     renamed: BTreeMap<(String, String), usize>,
     /// number of dropped residues for each residue name
@@ -84,6 +86,7 @@ pub(super) fn choose(entry: &Entry, options: &Options) -> Choice {
             is_part == [true; 2] && is_whole != [false; 2]
         };
         choice.is_rna = is_rna(chain);
+        choice.coupled = None;
         for kinds in chain.residues.chunk_by(is_same_site) {
             choice.site(entry, index, kinds, options);
         }
@@ -136,6 +139,12 @@ fn locations(atoms: &[EntryAtom]) -> Vec<(char, f64)> {
 fn rounded(occupancy: f64) -> i64 {
     (occupancy * 1e4).round() as i64
 }
+
+/// Difference of mean occupancies below which the location of the preceding residue is taken.
+const EQUAL_OCCUPANCY: f64 = 0.05;
+
+/// Atoms that bond the residues of a chain, and the atoms between them.
+const BACKBONE: [&str; 9] = ["N", "CA", "C", "P", "O5'", "C5'", "C4'", "C3'", "O3'"];
 
 impl Choice {
     /// Chooses one of the residues that occupy the same site of a chain. Most sites are occupied by only one residue.
@@ -239,10 +248,21 @@ impl Choice {
         }
     }
 
-    /// Returns the atoms at the alternative location with the highest mean occupancy. A heavy atom without a position
-    /// at this location is taken from the location with the next highest occupancy.
+    /// Returns the atoms at the alternative location with the highest mean occupancy. Where the backbones of
+    /// consecutive residues have alternative locations, the location of the preceding residue is taken, unless another
+    /// one has a higher mean occupancy by more than [`EQUAL_OCCUPANCY`]: locations with one letter belong together. A
+    /// heavy atom without a position at the location is taken from the location with the next highest occupancy.
     fn location(&mut self, atoms: Vec<EntryAtom>, place: &str) -> Vec<EntryAtom> {
-        let order = locations(&atoms);
+        let mut order = locations(&atoms);
+        let is_moving = |atom: &EntryAtom| atom.location.is_some() && BACKBONE.contains(&atom.name.as_str());
+        let before = self.coupled.filter(|_| atoms.iter().any(is_moving));
+        let least = order.first().map_or(0.0, |(_, mean)| mean - EQUAL_OCCUPANCY);
+        let same = order.iter().position(|(letter, mean)| Some(*letter) == before && *mean >= least);
+        let is_coupled = same.is_some_and(|index| index > 0);
+        if let Some(index) = same {
+            order[..=index].rotate_right(1);
+        }
+        self.coupled = order.first().map(|(letter, _)| *letter).filter(|_| atoms.iter().any(is_moving));
         let ranks: HashMap<char, usize> = order.iter().enumerate().map(|(rank, (letter, _))| (*letter, rank)).collect();
         let rank = |atom: &EntryAtom| atom.location.and_then(|letter| ranks.get(&letter).copied()).unwrap_or(0);
         let mut by_rank: Vec<usize> = (0..atoms.len()).collect();
@@ -274,8 +294,9 @@ impl Choice {
             let why = match letters.is_empty() {
                 true => "the residue has only this location".to_owned(),
                 false => format!(
-                    "this location has the mean occupancy {occupancy:.2}; other locations: {}",
-                    letters.join(", ")
+                    "this location has the mean occupancy {occupancy:.2}; other locations: {}{}",
+                    letters.join(", "),
+                    if is_coupled { "; the preceding residue has this location" } else { "" }
                 ),
             };
             let what = format!("took the alternative location {best}{more}");

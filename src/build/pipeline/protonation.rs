@@ -57,6 +57,9 @@ pub(super) fn decisions(hydrogenated: &Hydrogenated, ph: f64) -> Vec<Decision> {
         }
     }
     for pka in pkas {
+        if is_set(pka, choices) {
+            continue;
+        }
         let choice = choices.iter().find(|choice| is_of(pka, choice) && has_forms(pka.group));
         if choice.is_some_and(|choice| !matches!(choice.reason, Reason::Pka(_))) {
             continue;
@@ -102,6 +105,11 @@ fn decision(place: String, what: String, why: String) -> Decision {
 /// Whether a pKa belongs to the side chain whose variant is `choice`.
 fn is_of(pka: &Pka, choice: &Choice) -> bool {
     pka.residue == choice.residue && !matches!(pka.group, Ionizable::NTerminus | Ionizable::CTerminus)
+}
+
+/// Whether a metal, the user or the file decides the variant of the side chain to which a pKa belongs.
+fn is_set(pka: &Pka, choices: &[Choice]) -> bool {
+    choices.iter().any(|choice| is_of(pka, choice) && matches!(choice.reason, Reason::Given | Reason::Metal))
 }
 
 /// Whether a group can be built both with and without its proton.
@@ -168,12 +176,11 @@ fn why(reason: Reason, pka: Option<(&Pka, bool)>) -> String {
     }
 }
 
-/// Decision that lists the groups whose pKa is near the pH; `None` if there are no such groups. Variants that the user
-/// or the file gives are not listed.
+/// Decision that lists the groups whose pKa is near the pH; `None` if there are no such groups. Variants that a metal,
+/// the user or the file decides are not listed.
 fn uncertain(hydrogenated: &Hydrogenated, ph: f64) -> Option<Decision> {
     let Hydrogenated { structure, choices, pkas, .. } = hydrogenated;
-    let is_given = |pka: &Pka| choices.iter().any(|choice| is_of(pka, choice) && choice.reason == Reason::Given);
-    let near = pkas.iter().filter(|pka| (pka.value() - ph).abs() < UNCERTAIN && !is_given(pka));
+    let near = pkas.iter().filter(|pka| (pka.value() - ph).abs() < UNCERTAIN && !is_set(pka, choices));
     let names: Vec<String> = near.map(|pka| format!("{} (pKa {:.1})", label(structure, pka), pka.value())).collect();
     if names.is_empty() {
         return None;
@@ -279,6 +286,14 @@ mod tests {
              the error of the method; --variant chooses by hand)",
         ];
         assert_eq!(texts, expected);
+    }
+
+    #[test]
+    fn a_pka_does_not_contradict_what_a_metal_decides() {
+        let mut found = hydrogenated(&[("CYS", "CYX", Ionizable::Cys, Shifts { ions: -2.5, ..Shifts::default() })]);
+        found.choices[0].reason = Reason::Metal;
+        let texts: Vec<String> = decisions(&found, 7.0).iter().map(Decision::to_string).collect();
+        assert_eq!(texts, ["CYS 1 of chain A: is CYM, a thiolate (it coordinates a metal)"]);
     }
 
     #[test]

@@ -5,6 +5,28 @@ use md_engine::vec3::vec3;
 use super::*;
 
 #[test]
+fn locations_of_consecutive_backbones_belong_together() {
+    let residue = |number, occupancies: [f64; 2]| {
+        ["N", "CA", "C"].map(|name| {
+            let at = |x: f64| [x + 3.8 * f64::from(number), 0.0, 0.0];
+            let line = |location, occupancy, x| {
+                Line { name, residue: "ALA", number, location, occupancy, at: at(x), ..Line::default() }.text()
+            };
+            [line('A', occupancies[0], 0.0), line('B', occupancies[1], 0.5)].concat()
+        })
+    };
+    let chosen = |middle: [f64; 2]| {
+        let text = [residue(1, [0.5, 0.5]), residue(2, middle), residue(3, [0.5, 0.5])].concat().concat();
+        let said = cleaned(&text).said(Subject::Location);
+        let letter = |line: &String| line.split("location ").nth(1).and_then(|rest| rest.chars().next()).unwrap();
+        said.iter().map(letter).collect::<String>()
+    };
+    assert_eq!(chosen([0.49, 0.51]), "AAA");
+    assert_eq!(chosen([0.4, 0.6]), "ABB");
+    assert_eq!(chosen([0.6, 0.4]), "AAA");
+}
+
+#[test]
 fn locations_with_the_highest_occupancy_are_taken() {
     let line = |name, location, occupancy, x| {
         Line { name, residue: "SER", location, occupancy, at: [x, 0.0, 0.0], ..Line::default() }.text()
