@@ -255,14 +255,15 @@ impl Choice {
     fn location(&mut self, atoms: Vec<EntryAtom>, place: &str) -> Vec<EntryAtom> {
         let mut order = locations(&atoms);
         let is_moving = |atom: &EntryAtom| atom.location.is_some() && BACKBONE.contains(&atom.name.as_str());
-        let before = self.coupled.filter(|_| atoms.iter().any(is_moving));
+        let has_moving = atoms.iter().any(is_moving);
+        let before = self.coupled.filter(|_| has_moving);
         let least = order.first().map_or(0.0, |(_, mean)| mean - EQUAL_OCCUPANCY);
         let same = order.iter().position(|(letter, mean)| Some(*letter) == before && *mean >= least);
         let is_coupled = same.is_some_and(|index| index > 0);
         if let Some(index) = same {
             order[..=index].rotate_right(1);
         }
-        self.coupled = order.first().map(|(letter, _)| *letter).filter(|_| atoms.iter().any(is_moving));
+        self.coupled = order.first().map(|(letter, _)| *letter).filter(|_| has_moving);
         let ranks: HashMap<char, usize> = order.iter().enumerate().map(|(rank, (letter, _))| (*letter, rank)).collect();
         let rank = |atom: &EntryAtom| atom.location.and_then(|letter| ranks.get(&letter).copied()).unwrap_or(0);
         let mut by_rank: Vec<usize> = (0..atoms.len()).collect();

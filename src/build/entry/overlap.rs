@@ -4,7 +4,7 @@ use md_engine::error::Problem;
 use md_engine::vec3::Vec3;
 
 use super::assembly::{Built, Copied};
-use super::choose::Picked;
+use super::choose::{Picked, label};
 use super::decision::{Decision, Subject};
 use super::metals::{DONORS, is_metal};
 use super::near::Grid;
@@ -67,10 +67,8 @@ pub(super) fn leave_out(picked: &[Picked], built: &mut Built, decisions: &mut Ve
             .map(|(copy, _)| copy)
             .filter(is_ion)
             .map(|copy| {
-                format!(
-                    "{} {} of chain {}",
-                    picked[copy.residue].name, picked[copy.residue].number, built.chains[copy.chain]
-                )
+                let Picked { name, number, insertion_code, .. } = &picked[copy.residue];
+                label(name, *number, *insertion_code, &built.chains[copy.chain])
             })
             .collect();
         let ions = if ions.is_empty() { String::new() } else { format!(", among them {}", ions.join(", ")) };
