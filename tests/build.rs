@@ -183,6 +183,49 @@ fn gaps_are_refused_or_capped() {
     };
     assert_eq!(positions(&amber).len(), positions(&charmm).len());
     done(md(folder.path()).args(["run", "c/input.toml", "--steps", "5", "--quiet"]));
+    // both force fields can be chosen for the file that the build with CHARMM wrote
+    for field in ["charmm36", "amber14"] {
+        let again = ["build", "c/system.pdb", "-o", "a", "--vacuum", "--dry-run", "--forcefield", field];
+        let printed = done(md(folder.path()).args(again));
+        assert!(printed.contains("ASN 25 of chain A: made a residue ACE of the atoms CAY, CY, OY"), "{printed}");
+        assert!(printed.contains("SER 20 of chain A: made a residue NME of the atoms NT, CAT"), "{printed}");
+    }
+}
+
+/// Tests a thiolate at the beginning of a chain, for which the force fields of AMBER have no template.
+#[test]
+fn thiolates_at_chain_ends_are_refused_with_advice() {
+    let folder = tempfile::tempdir().unwrap();
+    let is_of_sulfur =
+        |line: &str| line.starts_with("ATOM") && ["SD  MET A   1", "CE  MET A   1"].contains(&&line[13..26]);
+    cut(folder.path(), |line| !is_of_sulfur(line));
+    let text = std::fs::read_to_string(folder.path().join("cut.pdb")).unwrap();
+    let sulfur = |line: &str| match line.contains("CG  MET A   1") {
+        true => format!("{:<76} S", line[..66].replace("CG ", "SG ")),
+        false => line.to_owned(),
+    };
+    let text = text.lines().map(sulfur).collect::<Vec<String>>().join("\n").replace("MET A   1 ", "CYS A   1 ");
+    std::fs::write(folder.path().join("cut.pdb"), text).unwrap();
+    let build = |variant: &str, field: &str| {
+        let mut command = md(folder.path());
+        command.args([
+            "build",
+            "cut.pdb",
+            "-o",
+            "x",
+            "--vacuum",
+            "--dry-run",
+            "--variant",
+            variant,
+            "--forcefield",
+            field,
+        ]);
+        command
+    };
+    let message = refused(&mut build("A:1=CYM", "amber14"));
+    assert!(message.contains("choose the thiol with --variant") && message.contains("--cap ACE,NME"), "{message}");
+    assert!(done(&mut build("A:1=CYM", "charmm36")).contains("CYS 1 of chain A: is CYM"), "CYM");
+    done(&mut build("A:1=CYS", "amber14"));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Operations on frames during a conversion.
 
 use crate::analysis::{AnalysedSystem, Group};
+use crate::cell::PeriodicCell;
 use crate::error::Result;
 use crate::image::{Paths, WholeMolecules};
 use crate::observe::trajectory::StoredFrame;
@@ -85,6 +86,8 @@ pub struct Center<'a> {
     group: Group,
     /// molecules without selected atoms, which are moved to the periodic images closest to the center of the cell
     others: Vec<usize>,
+    /// cell of the preceding frame
+    cell: Option<PeriodicCell>,
 }
 
 impl<'a> Center<'a> {
@@ -96,13 +99,15 @@ impl<'a> Center<'a> {
             group.atoms.iter().for_each(|&atom| is_other[molecules.of_atom(atom as usize)] = false);
             others = (0..molecules.len()).filter(|&molecule| is_other[molecule]).collect();
         }
-        Self { system, group, others }
+        Self { system, group, others, cell: None }
     }
 }
 
 impl Operation for Center<'_> {
     fn apply(&mut self, frame: &mut StoredFrame) -> Result<()> {
-        let middle = frame.cell.map_or(Vec3::ZERO, |cell| cell.to_cartesian(vec3(0.5, 0.5, 0.5)));
+        // the center of the cell depends on the choice of the lattice vectors, which may differ from frame to frame
+        self.cell = frame.cell.map(|cell| self.cell.map_or(cell, |before| cell.corresponding_to(&before)));
+        let middle = self.cell.map_or(Vec3::ZERO, |cell| cell.to_cartesian(vec3(0.5, 0.5, 0.5)));
         self.system.make_whole(frame);
         let positions = self.system.gather(&self.group, frame);
         let by = middle - positions.iter().copied().sum::<Vec3>() / positions.len() as f64;

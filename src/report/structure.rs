@@ -116,7 +116,11 @@ impl Structure {
 
     fn analyse(&mut self, run: &RunFolder) -> Result<()> {
         let Some((options, mut trajectory)) = trajectory(run)? else {
-            self.notes.push("The run has written no trajectory, so there are no observables of its frames.".to_owned());
+            let what = match run.plan.output.trajectories.is_empty() {
+                true => "The run writes no trajectory",
+                false => "The folder has no trajectory of the run",
+            };
+            self.notes.push(format!("{what}, so there are no observables of its frames."));
             return Ok(());
         };
         self.frames = trajectory.frames();

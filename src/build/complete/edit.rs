@@ -96,7 +96,7 @@ impl Made {
         self.residues.push(Residue { name, number: new.number, insertion_code: None, chain, first });
         let given_name = new.name.to_owned();
         let kind = Some(ResidueKind::Protein);
-        self.infos.push(ResidueInfo { kind, is_polymer: true, given_name, position: None });
+        self.infos.push(ResidueInfo { kind, is_polymer: true, given_name, position: None, is_rebuilt: true });
         self.add(&new.atoms);
     }
 
@@ -117,15 +117,17 @@ impl Made {
                 self.is_added.push(false);
             }
         }
+        let mut info = cleaned.residues[index].clone();
         if let Some(atoms) = edit.added.get(&index) {
             self.changed.push(self.residues.len());
             self.add(atoms);
+            info.is_rebuilt |= atoms.iter().any(|atom| atom.name != "OXT");
         }
         let is_kept = self.atoms.len() > first;
         self.new_residue.push(is_kept.then_some(self.residues.len() as u32));
         if is_kept {
             self.residues.push(Residue { first: first as u32, ..old.clone() });
-            self.infos.push(cleaned.residues[index].clone());
+            self.infos.push(info);
         }
         if let Some(new) = edit.after.get(&index) {
             self.joined.push(self.residues.len() - 1);

@@ -47,9 +47,6 @@ const BOND_HELP: &str =
 const MODIFIED_HELP: &str = "for a modified residue, add a force-field file with its template (--forcefield \
                              amber14,FILE.xml) and give its bonds by CONECT records or _chem_comp_bond, or rename it to \
                              the standard residue and remove its additional atoms";
-/// Name of the nitrogen of a C-terminal amide in CHARMM, and advice for such amides.
-const AMIDE: &str = "NT";
-const AMIDE_HELP: &str = "move NT into a residue NH2 of its own after this residue, as its atom N";
 
 /// Completes a structure. Fails with a list of the residues, gaps and bonds that cannot be completed.
 pub(crate) fn complete(cleaned: &mut Cleaned, caps: Caps) -> Result<(), Problem> {
@@ -72,19 +69,17 @@ pub(crate) fn complete(cleaned: &mut Cleaned, caps: Caps) -> Result<(), Problem>
         of_kind.map(|residue| format!("the bonds of {} are unknown", label(residue))).collect::<Vec<String>>()
     };
     let [modified, unknown] = [unknown(true), unknown(false)];
-    let amides = amides(cleaned);
     let helps = [
         (has_gap(false) && caps == Caps::None, GAP_HELP),
         (has_gap(false) && caps != Caps::None, CAP_HELP),
         (has_gap(true), NUCLEIC_HELP),
         (!residues.is_empty(), RESIDUE_HELP),
-        (!amides.is_empty(), AMIDE_HELP),
         (!modified.is_empty(), MODIFIED_HELP),
         (!unknown.is_empty(), BOND_HELP),
     ];
     let help: Vec<&str> = helps.iter().filter(|(applies, _)| *applies).map(|(_, help)| *help).collect();
     let gaps = gaps.into_iter().map(|(text, _)| text);
-    let faults: Vec<String> = gaps.chain(capped).chain(residues).chain(amides).chain(modified).chain(unknown).collect();
+    let faults: Vec<String> = gaps.chain(capped).chain(residues).chain(modified).chain(unknown).collect();
     if faults.is_empty() {
         return Ok(());
     }
@@ -116,19 +111,6 @@ fn gap_text(cleaned: &Cleaned, gap: &Gap, ends: [u32; 2]) -> String {
         None => "a bond of the chain is".to_owned(),
     };
     format!("{count} missing between {after} and {before}")
-}
-
-/// Describes the amino acids that have the nitrogen of an amide at the end of a chain.
-fn amides(cleaned: &Cleaned) -> Vec<String> {
-    let structure = &cleaned.structure;
-    let is_amino = |&index: &usize| cleaned.residues[index].kind == Some(ResidueKind::Protein);
-    let with_amide = (0..structure.residues.len()).filter(is_amino);
-    let with_amide = with_amide.filter(|&index| structure.atom_named(index, AMIDE).is_some());
-    with_amide
-        .map(|index| {
-            format!("{AMIDE} of {} is the nitrogen of an amide at a chain end", structure.residue_label(index))
-        })
-        .collect()
 }
 
 /// Returns a decision that reports the completion of a residue.

@@ -36,9 +36,13 @@ pub(super) fn units_of(list: &str) -> Vec<String> {
     list.split(',').map(|unit| unit.trim().to_owned()).filter(|unit| !unit.is_empty()).collect()
 }
 
+/// Operators of a file by their identifiers; a faulty description of an operator is a fault of the assemblies that have
+/// the operator.
+pub(super) type Operators = HashMap<String, Result<Operator, Problem>>;
+
 /// Returns the operators of an expression such as `1,3`, `(1-60)` or `(1-60)(61,P)`. In a product, the operators on the
 /// right are applied first.
-pub(super) fn expression(text: &str, known: &HashMap<String, Operator>) -> Result<Vec<Operator>, Problem> {
+pub(super) fn expression(text: &str, known: &Operators) -> Result<Vec<Operator>, Problem> {
     let mut product: Vec<Operator> = vec![];
     let factors = text.split(['(', ')']).map(str::trim).filter(|factor| !factor.is_empty() && *factor != ",");
     for (index, factor) in factors.enumerate() {
@@ -61,7 +65,7 @@ pub(super) fn expression(text: &str, known: &HashMap<String, Operator>) -> Resul
                 Problem::new(format!("the operator `{name}` of an assembly is not in _pdbx_struct_oper_list"))
                     .help("add the operator, or remove the assembly")
             })?;
-            operators.push(*operator);
+            operators.push(operator.clone()?);
         }
         if operators.len().saturating_mul(product.len().max(1)) > MOST_OPERATORS {
             return Err(too_many());
@@ -185,8 +189,9 @@ mod tests {
 
     #[test]
     fn expressions_give_all_products() {
-        let known: HashMap<String, Operator> =
-            (1..=3).map(|n| (n.to_string(), shift(f64::from(n)))).chain([("P".to_owned(), shift(10.0))]).collect();
+        let known = (1..=3).map(|n| (n.to_string(), shift(f64::from(n)))).chain([("P".to_owned(), shift(10.0))]);
+        let mut known: Operators = known.map(|(id, operator)| (id, Ok(operator))).collect();
+        known.insert("X".to_owned(), Err(Problem::new("damaged")));
         let of = |text: &str| -> Vec<f64> {
             expression(text, &known).unwrap().iter().map(|operator| (10.0 * operator.translation.x).round()).collect()
         };
@@ -195,6 +200,7 @@ mod tests {
         assert_eq!(of("(1-3)"), [1.0, 2.0, 3.0]);
         assert_eq!(of("(1,2)(P)"), [11.0, 12.0]);
         assert_eq!(of(""), [0.0; 0]);
+        assert_eq!(expression("X", &known).unwrap_err().message, "damaged");
         assert!(expression("4", &known).unwrap_err().message.contains("`4`"));
         assert!(expression("1-1000000000000", &known).unwrap_err().message.contains("more than 500"));
         let many = format!("({})({})", "1,".repeat(30), "2,".repeat(30));

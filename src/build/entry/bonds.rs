@@ -192,7 +192,8 @@ fn is_next(draft: &Draft<'_>, last: usize, first: usize) -> bool {
     }
 }
 
-/// Adds the covalent bonds that the file states. Bonds of metals are left out. CONECT bonds between standard residues
+/// Adds the covalent bonds that the file states. Bonds between a metal and another residue are left out; a metal within
+/// a residue, such as the iron of heme, keeps its bonds. CONECT bonds between standard residues
 /// are also left out, because the table of standard residues has these bonds.
 fn stated(draft: &Draft<'_>, places: &Places<'_>, bonds: &mut Bonds, decisions: &mut Vec<Decision>) {
     let residues = draft.structure.residue_of_atoms();
@@ -203,9 +204,10 @@ fn stated(draft: &Draft<'_>, places: &Places<'_>, bonds: &mut Bonds, decisions: 
         }
         for [a, b] in places.pairs(link) {
             let is_standard = [a, b].map(|atom| draft.source(residues[atom as usize] as usize).standard.is_some());
+            let is_within = residues[a as usize] == residues[b as usize];
             let has_metal = [a, b].iter().any(|&atom| is_metal(draft.structure.atoms[atom as usize].element));
             let is_of_table = link.kind == LinkKind::Connection && is_standard == [true; 2];
-            if is_of_table || has_metal || bonds.seen.contains(&[a, b]) {
+            if is_of_table || (has_metal && !is_within) || bonds.seen.contains(&[a, b]) {
                 continue;
             }
             let distance = draft.distance(a, b);
@@ -216,7 +218,7 @@ fn stated(draft: &Draft<'_>, places: &Places<'_>, bonds: &mut Bonds, decisions: 
                 say("left out a bond", "the file states a bond between symmetry copies of a crystal".to_owned());
             } else if distance > LONGEST_STATED {
                 say("left out a bond", format!("the file states the bond, but the distance is {distance:.3} nm"));
-            } else if bonds.add(a, b) && residues[a as usize] != residues[b as usize] {
+            } else if bonds.add(a, b) && !is_within {
                 say("made a bond", format!("the file states the bond; the distance is {distance:.3} nm"));
             }
         }

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use md_engine::vec3::Vec3;
 
+use super::caps;
 use super::decision::{Decision, Subject};
 use super::model::{Chain, Entry, EntryAtom, EntryResidue};
 use super::names::{ion, is_rna, rename_atoms, standard, standard_in};
@@ -146,6 +147,23 @@ const EQUAL_OCCUPANCY: f64 = 0.05;
 /// Atoms that bond the residues of a chain, and the atoms between them.
 const BACKBONE: [&str; 9] = ["N", "CA", "C", "P", "O5'", "C5'", "C4'", "C3'", "O3'"];
 
+/// Alternative location of the atoms without a letter in a residue in which other atoms have the same names and a
+/// letter, as in some old PDB files.
+const BLANK: char = ' ';
+
+/// Gives atoms without a letter the location [`BLANK`] if an atom of the same name has a letter.
+fn letter_blank_locations(atoms: &mut [EntryAtom]) {
+    let lettered: HashSet<String> =
+        atoms.iter().filter(|atom| atom.location.is_some()).map(|atom| atom.name.clone()).collect();
+    let is_blank = |atom: &&mut EntryAtom| atom.location.is_none() && lettered.contains(&atom.name);
+    atoms.iter_mut().filter(is_blank).for_each(|atom| atom.location = Some(BLANK));
+}
+
+/// Returns the name of an alternative location for messages.
+fn letter_of(location: char) -> String {
+    if location == BLANK { "without a letter".to_owned() } else { location.to_string() }
+}
+
 impl Choice {
     /// Chooses one of the residues that occupy the same site of a chain. Most sites are occupied by only one residue.
     fn site(&mut self, entry: &Entry, chain: usize, kinds: &[EntryResidue], options: &Options) {
@@ -188,7 +206,8 @@ impl Choice {
             return;
         }
         let picked = self.residue(entry, chain, &taken, found);
-        self.residues.push(picked);
+        let place = label(&taken.name, taken.number, taken.insertion_code, &entry.chains[chain].id);
+        self.residues.extend(caps::split(picked, &place, &mut self.decisions));
     }
 
     fn residue(
@@ -206,6 +225,7 @@ impl Choice {
             }
             self.deuterium += 1;
         }
+        letter_blank_locations(&mut atoms);
         let mut atoms = self.location(atoms, &place);
         let is_ion = atoms.len() == 1;
         let (mut name, mut found) = (residue.name.clone(), found);
@@ -289,7 +309,8 @@ impl Choice {
             self.decisions.push(Decision::new(Subject::Location, place, what, why));
         }
         if let [(best, occupancy), others @ ..] = &order[..] {
-            let letters: Vec<String> = others.iter().map(|(letter, mean)| format!("{letter} ({mean:.2})")).collect();
+            let letters: Vec<String> =
+                others.iter().map(|(letter, mean)| format!("{} ({mean:.2})", letter_of(*letter))).collect();
             let more =
                 if filled > 0 { format!(", and {filled} missing atoms from other locations") } else { String::new() };
             let why = match letters.is_empty() {
@@ -300,7 +321,7 @@ impl Choice {
                     if is_coupled { "; the preceding residue has this location" } else { "" }
                 ),
             };
-            let what = format!("took the alternative location {best}{more}");
+            let what = format!("took the alternative location {}{more}", letter_of(*best));
             self.decisions.push(Decision::new(Subject::Location, place, what, why));
         }
         atoms.into_iter().zip(is_taken).filter(|(_, taken)| *taken).map(|(atom, _)| atom).collect()

@@ -54,6 +54,8 @@ pub struct ResidueInfo {
     pub given_name: String,
     /// index in the sequence of the chain; `None` if unknown
     pub position: Option<usize>,
+    /// whether heavy atoms of the residue, other than OXT, were rebuilt
+    pub is_rebuilt: bool,
 }
 
 /// Heavy atoms that a residue lacks.
@@ -94,7 +96,13 @@ pub fn clean(entry: &Entry, options: &Options) -> Result<Cleaned, Problem> {
     let info = |index| {
         let source = draft.source(index);
         let kind = source.standard.map(|standard| standard.kind);
-        ResidueInfo { kind, is_polymer: source.is_polymer, given_name: source.given.clone(), position: source.position }
+        ResidueInfo {
+            kind,
+            is_polymer: source.is_polymer,
+            given_name: source.given.clone(),
+            position: source.position,
+            is_rebuilt: false,
+        }
     };
     let residues = (0..draft.copies.len()).map(info).collect();
     let Draft { mut structure, positions, .. } = draft;

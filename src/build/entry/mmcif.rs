@@ -11,7 +11,7 @@ use md_engine::error::Problem;
 use md_engine::format::coordinates::cell_of;
 use md_engine::units::ANGSTROM;
 
-use super::assembly::{expression, units_of};
+use super::assembly::{Operators, expression, units_of};
 use super::cif::{Row, each_row};
 use super::model::{
     Address, Assembly, ComponentBond, Entry, EntryAtom, Generator, Link, LinkKind, Modified, Operator, SequencePosition,
@@ -62,7 +62,7 @@ struct Reader {
     sequences: HashMap<String, Vec<Numbered>>,
     /// polymer chains with atoms: index of each chain, and its first unit
     polymers: Vec<(usize, String)>,
-    operators: HashMap<String, Operator>,
+    operators: Operators,
     /// assembly, operator expression and list of units from each row of `_pdbx_struct_assembly_gen`
     generators: Vec<(String, String, String)>,
 }
@@ -100,8 +100,8 @@ impl Reader {
                 self.generators.push((item("assembly_id"), item("oper_expression"), item("asym_id_list")));
             }
             "_pdbx_struct_oper_list" => {
-                let (id, operator) = operator(row)?;
-                self.operators.insert(id, operator);
+                let operator = operator(row).map_err(|problem| problem.at_line(row.line()));
+                self.operators.insert(row.text("id").unwrap_or_default(), operator);
             }
             "_chem_comp_bond" => {
                 if let [Some(residue), Some(a), Some(b)] =
@@ -260,16 +260,16 @@ fn link(row: &Row<'_, '_>) -> Option<Link> {
     Some(Link { kind, ends: [end("ptnr1")?, end("ptnr2")?], is_symmetry })
 }
 
-fn operator(row: &Row<'_, '_>) -> Parsed<(String, Operator)> {
+fn operator(row: &Row<'_, '_>) -> Parsed<Operator> {
     let mut rows = [[0.0; 4]; 3];
     for (i, values) in rows.iter_mut().enumerate() {
         for (j, value) in values.iter_mut().enumerate() {
             let item = if j < 3 { format!("matrix[{}][{}]", i + 1, j + 1) } else { format!("vector[{}]", i + 1) };
             *value = row.number(&item).ok_or_else(|| {
                 let problem = Problem::new(format!("_pdbx_struct_oper_list.{item} is not a number"));
-                problem.help("correct the operator, or remove the category")
+                problem.help("correct the operator, or leave out --assembly")
             })?;
         }
     }
-    Ok((row.text("id").unwrap_or_default(), Operator::from_rows(rows)))
+    Ok(Operator::from_rows(rows))
 }

@@ -20,6 +20,7 @@
 mod align;
 mod assembly;
 mod bonds;
+pub(crate) mod caps;
 mod choose;
 mod cif;
 mod clean;

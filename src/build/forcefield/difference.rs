@@ -21,6 +21,11 @@ const MOST_NAMES: usize = 8;
 /// acids.
 const FREE_AMINO_ACID: &str = "cap it with --cap ACE,NME --cap-ends, or add a force-field file that has its template";
 
+/// Advice for a thiolate at a chain end. Force fields of AMBER have thiolates only within a chain.
+const THIOLATE: &str = "SG has neither a hydrogen nor a bond to another residue, as at a metal, and the force field has no such \
+                        form at a chain end: choose the thiol with --variant CHAIN:NUMBER=CYS, or cap the chain with \
+                        --cap ACE,NME --cap-ends";
+
 /// Pairs of atoms that bond the residues of a chain, or two cysteines.
 const CHAIN_BONDS: [[&str; 2]; 3] = [["C", "N"], ["O3'", "P"], ["SG", "SG"]];
 
@@ -93,6 +98,12 @@ fn is_free_amino_acid(graph: &ResidueGraph<'_>) -> bool {
     outer_of(graph) == 0 && ["N", "CA", "C", "O", "OXT"].iter().all(has)
 }
 
+/// Whether a residue has a sulfur SG without a hydrogen and without a bond to another residue.
+fn is_thiolate(graph: &ResidueGraph<'_>) -> bool {
+    let is_bare = |index: usize| graph.bonded[index].len() == 1 && graph.external[index] == 0;
+    (0..graph.atoms.len()).any(|index| graph.name(index) == "SG" && is_bare(index))
+}
+
 /// Returns the difference between a residue and a template, and whether the names differ. The difference is the number
 /// of bonds that differ plus twice the number of atoms that differ.
 fn distance(graph: &ResidueGraph<'_>, template: &Template, name: &str) -> (usize, bool) {
@@ -158,8 +169,8 @@ fn differences(graph: &ResidueGraph<'_>, template: &Template) -> (String, String
         let bonds = amount(ours as i64 - theirs as i64, "bond to other residues");
         let message =
             if names.is_empty() { bonds } else { format!("{bonds} (bonds to other residues are at {names})") };
-        let advice = "the residue may be at a chain end or beside a gap, or may lack a bond such as a disulfide bridge";
-        return (message, advice.to_owned());
+        let usual = "the residue may be at a chain end or beside a gap, or may lack a bond such as a disulfide bridge";
+        return (message, if is_thiolate(graph) { THIOLATE } else { usual }.to_owned());
     }
     let advice = "compare the bonds of the residue with those of the template";
     ("the numbers of atoms and bonds agree, but the bonds connect different atoms".to_owned(), advice.to_owned())

@@ -1,23 +1,11 @@
-//! Caps as CHARMM has them: atoms of the residue to which a cap is bonded. The patches ACE and CT3 add these atoms.
+//! Caps as CHARMM has them: atoms of the residue to which a cap is bonded. The patches ACE, CT3 and CT2 add these
+//! atoms.
 
+use crate::entry::caps::CAPS;
 use crate::structure::{Residue, Structure, neighbours};
 
-/// Caps whose atoms CHARMM counts to the capped residue: the name of the residue, the atom with the bond to the capped
-/// residue, and the names of the heavy atoms with those of their hydrogens in CHARMM. An asterisk stands for the number
-/// of the hydrogen.
-const CAPS: [Cap; 2] = [
-    Cap { name: "ACE", end: "C", atoms: &[("CH3", "CAY", "HY*"), ("C", "CY", ""), ("O", "OY", "")] },
-    Cap { name: "NME", end: "N", atoms: &[("N", "NT", "HNT"), ("C", "CAT", "HT*")] },
-];
-
-struct Cap {
-    name: &'static str,
-    end: &'static str,
-    atoms: &'static [(&'static str, &'static str, &'static str)],
-}
-
-/// Makes the caps ACE and NME part of the residues to which they are bonded, with CHARMM's atom names. `has_template`
-/// returns whether the force field describes a cap as a residue of its own; such caps are kept.
+/// Makes the caps ACE, NME and NH2 part of the residues to which they are bonded, with CHARMM's atom names.
+/// `has_template` returns whether the force field describes a cap as a residue of its own; such caps are kept.
 pub(super) fn join(structure: &mut Structure, has_template: impl Fn(&str) -> bool) {
     let neighbours = neighbours(structure.atoms.len(), &structure.bonds);
     let residue_of = structure.residue_of_atoms();

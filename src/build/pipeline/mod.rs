@@ -24,7 +24,7 @@ use md_engine::virtual_sites;
 use crate::complete::{Caps, complete};
 use crate::entry::{self, Decision, Entry};
 use crate::forcefield::MoleculeFiles;
-use crate::hydrogens::{self, Flips, Hydrogenated, Pka, PkaModel, Protonation};
+use crate::hydrogens::{self, Contradiction, Flips, Hydrogenated, Pka, PkaModel, Protonation};
 use crate::solvent::{CellPlan, Placement, Salt, Shape};
 use crate::structure::Structure;
 pub use species::{anion_names, cation_names};
@@ -140,12 +140,16 @@ pub fn build(mut entry: Entry, settings: &Settings) -> Result<Built> {
     let mut cleaned = entry::clean(&entry, &options)?;
     // hydrogens are not checked, because hydrogens of the entry are replaced
     entry::check_places(&cleaned.structure, &cleaned.positions, 2)?;
+    requests::open_disulfides(&mut cleaned, &settings.variants)?;
     complete(&mut cleaned, settings.caps)?;
     let given = requests::variants(&cleaned, &settings.variants)?;
     let flips = Flips { proposed: settings.flip_proposed, given: requests::flips(&cleaned, &settings.flips)? };
     let protonation =
         Protonation { ph: settings.ph, model: settings.pka, given, flips, components: ligands.components };
     let mut hydrogenated = hydrogens::add(&cleaned.structure, &cleaned.positions, &protonation)?;
+    // a residue that lacked heavy atoms does not state its protonation by the hydrogens that it lacks
+    let contradicts = |found: &Contradiction| !found.extra.is_empty() || !cleaned.residues[found.residue].is_rebuilt;
+    hydrogenated.contradictions.retain(contradicts);
     let separated = separate(&mut hydrogenated);
     entry::check_places(&hydrogenated.structure, &hydrogenated.positions, 1)?;
     let mut decisions = cleaned.decisions;

@@ -3,7 +3,7 @@
 use md_engine::error::{Problem, Result};
 
 use super::ResidueName;
-use crate::entry::Cleaned;
+use crate::entry::{Cleaned, Decision, Subject};
 use crate::hydrogens;
 use crate::structure::{Residue, Structure};
 
@@ -13,9 +13,15 @@ fn find(structure: &Structure, name: &ResidueName, help: &str) -> Result<usize> 
         let chain = &structure.chains[residue.chain as usize];
         (chain, residue.number, residue.insertion_code) == (&name.chain, name.number, name.insertion_code)
     };
-    let problem = || Problem::new(format!("there is no residue {} in chain {:?}", name.number, name.chain)).help(help);
+    let problem = || {
+        let code = name.insertion_code.map(String::from).unwrap_or_default();
+        Problem::new(format!("there is no residue {}{code} in chain {:?}", name.number, name.chain)).help(help)
+    };
     Ok(structure.residues.iter().position(is_named).ok_or_else(problem)?)
 }
+
+/// Advice for residues of `--variant` that are not in the structure.
+const VARIANT_HELP: &str = "--variant names a residue as CHAIN:NUMBER=VARIANT";
 
 /// Residue names that state a protonation without a variant in the table of hydrogens: neutral arginine, and
 /// tyrosinate.
@@ -27,8 +33,8 @@ pub(super) fn variants(cleaned: &Cleaned, given: &[(ResidueName, String)]) -> Re
     let structure = &cleaned.structure;
     let mut found = vec![];
     for (name, variant) in given {
-        let index = find(structure, name, "--variant names a residue as CHAIN:NUMBER=VARIANT")?;
-        found.push((index, variant.clone()));
+        let index = find(structure, name, VARIANT_HELP)?;
+        found.push((index, hydrogens::variant_of_name(variant).unwrap_or(variant).to_owned()));
     }
     for (index, info) in cleaned.residues.iter().enumerate() {
         if WITHOUT_VARIANT.contains(&info.given_name.as_str()) {
@@ -47,6 +53,22 @@ pub(super) fn variants(cleaned: &Cleaned, given: &[(ResidueName, String)]) -> Re
     Ok(found)
 }
 
+/// Removes the disulfide bonds of the cysteines for which the user requests the thiol, `CYS`.
+pub(super) fn open_disulfides(cleaned: &mut Cleaned, given: &[(ResidueName, String)]) -> Result<()> {
+    for (name, _) in given.iter().filter(|(_, variant)| variant == "CYS") {
+        let index = find(&cleaned.structure, name, VARIANT_HELP)?;
+        let atoms = cleaned.structure.residue_atoms(index);
+        let has = |pair: &[u32; 2]| pair.iter().any(|&atom| atoms.contains(&(atom as usize)));
+        for pair in cleaned.disulfides.extract_if(.., |pair| has(pair)) {
+            cleaned.structure.bonds.retain(|bond| *bond != pair && *bond != [pair[1], pair[0]]);
+            let place = pair.map(|atom| cleaned.structure.atom_label(atom as usize)).join(" and ");
+            let why = "the variant CYS of a cysteine was asked for";
+            cleaned.decisions.push(Decision::new(Subject::Bonds, place, "removed the disulfide bond", why));
+        }
+    }
+    Ok(())
+}
+
 /// Returns the indices of the residues whose side chains the user requests to flip, without duplicates.
 pub(super) fn flips(cleaned: &Cleaned, given: &[ResidueName]) -> Result<Vec<usize>> {
     let index = |name| find(&cleaned.structure, name, "--flip names a residue as CHAIN:NUMBER");
@@ -54,4 +76,55 @@ pub(super) fn flips(cleaned: &Cleaned, given: &[ResidueName]) -> Result<Vec<usiz
     found.sort_unstable();
     found.dedup();
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entry::ResidueInfo;
+    use crate::structure::Atom;
+
+    /// Returns two cysteines with a disulfide bond and a third cysteine, each of one atom.
+    fn cysteines() -> Cleaned {
+        let residue = |number: i32| Residue {
+            name: "CYS".into(),
+            number,
+            insertion_code: None,
+            chain: 0,
+            first: number as u32 - 1,
+        };
+        let info =
+            ResidueInfo { kind: None, is_polymer: true, given_name: "CYS".into(), position: None, is_rebuilt: false };
+        let structure = Structure {
+            chains: vec!["A".into()],
+            residues: (1..=3).map(residue).collect(),
+            atoms: vec![Atom { name: "SG".into(), element: 16 }; 3],
+            bonds: vec![[0, 1]],
+        };
+        Cleaned { structure, residues: vec![info; 3], disulfides: vec![[0, 1]], ..Cleaned::default() }
+    }
+
+    fn named(number: i32, insertion_code: Option<char>, variant: &str) -> (ResidueName, String) {
+        (ResidueName { chain: "A".into(), number, insertion_code }, variant.to_owned())
+    }
+
+    #[test]
+    fn the_variant_of_a_thiol_removes_a_disulfide() {
+        let mut cleaned = cysteines();
+        open_disulfides(&mut cleaned, &[named(1, None, "CYX"), named(3, None, "CYS")]).unwrap();
+        assert_eq!((cleaned.disulfides.len(), cleaned.structure.bonds.len(), cleaned.decisions.len()), (1, 1, 0));
+        open_disulfides(&mut cleaned, &[named(2, None, "CYS")]).unwrap();
+        assert_eq!((cleaned.disulfides.len(), cleaned.structure.bonds.len()), (0, 0));
+        let said = cleaned.decisions[0].to_string();
+        assert!(said.contains("CYS 1 of chain A and SG of CYS 2 of chain A: removed the disulfide bond"), "{said}");
+    }
+
+    #[test]
+    fn names_of_other_programs_are_variants() {
+        let cleaned = cysteines();
+        assert_eq!(variants(&cleaned, &[named(3, None, "CYM")]).unwrap(), [(2, "CYX".to_owned())]);
+        assert_eq!(variants(&cleaned, &[named(3, None, "XYZ")]).unwrap(), [(2, "XYZ".to_owned())]);
+        let message = variants(&cleaned, &[named(3, Some('B'), "CYX")]).unwrap_err().to_string();
+        assert!(message.contains("there is no residue 3B in chain"), "{message}");
+    }
 }

@@ -63,10 +63,13 @@ pub(super) fn dispersion(truncation: &Truncation, state: &State) -> Result<Dispe
 }
 
 /// Lower bound of the RMS force to which a relative error refers, as a fraction of the force between two ions with the
-/// RMS charge at the mean distance of atoms. The bound matters only in a perfect crystal, where the RMS force is zero.
-/// In liquids the RMS force is about equal to the force between two ions with the RMS charge at the mean distance of
-/// atoms.
-const SMALLEST_RELATIVE_FORCE: f64 = 0.01;
+/// RMS charge at the mean distance of atoms in a liquid. In liquids of polar molecules the RMS force is about equal to
+/// this force between ions. The bound matters where the electrostatic forces nearly vanish: in a perfect crystal, and
+/// between molecules without dipoles, such as methane. There an error relative to the RMS force would need a grid that
+/// is many times finer, although other forces exceed the error by orders of magnitude.
+const SMALLEST_RELATIVE_FORCE: f64 = 0.1;
+/// Number density of the atoms of a liquid, 1/nm³: that of water. In a denser system, the density of the system counts.
+const LIQUID: f64 = 100.0;
 /// Shortest Coulomb cutoff for tuning, as a fraction of the longer of the Coulomb and the Lennard-Jones cutoff.
 /// [`LONGEST_CUTOFF`] is the upper limit. With a shorter cutoff excluded pairs may be farther apart than the pair
 /// kernels can correct. With longer cutoffs the additional pairs cost more than a coarser mesh saves.
@@ -129,6 +132,6 @@ fn force_scale(cell: &PeriodicCell, cutoff: f64, topology: &Topology, positions:
     let force = pme::sample_force_rms(cell, positions, &charges, excluded, cutoff);
     let atoms = charges.len() as f64;
     let mean_square = charges.iter().map(|q| q * q).sum::<f64>() / atoms;
-    let mean_force = COULOMB * mean_square * (atoms / cell.volume()).powf(2.0 / 3.0);
+    let mean_force = COULOMB * mean_square * (atoms / cell.volume()).max(LIQUID).powf(2.0 / 3.0);
     force.max(SMALLEST_RELATIVE_FORCE * mean_force)
 }

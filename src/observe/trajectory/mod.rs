@@ -289,13 +289,13 @@ impl Format {
         rounded.filter(|_| self.holds.rounded).or(self.holds.lossless.then_some(Precision::Lossless))
     }
 
-    /// Returns the format of the file at `path`, recognised from its first bytes, or from its name if the file is
-    /// empty.
+    /// Returns the format of the file at `path`, recognised from its first bytes, or from its name if the file is empty
+    /// or begins with zeros, as it may after a crash of the machine.
     pub fn of_file(path: &Path) -> Result<&'static Format> {
         let mut beginning = vec![];
         let io = |error| Error::io(path, error);
         regular_file(path)?.take(BEGINNING).read_to_end(&mut beginning).map_err(io)?;
-        let found = match beginning.is_empty() {
+        let found = match beginning.iter().all(|byte| *byte == 0) {
             true => path.file_name().and_then(|name| Format::of_name(&name.to_string_lossy()).ok()),
             false => find(|format| format.files.recognises(&beginning)),
         };

@@ -32,10 +32,11 @@ impl StoredFrame {
     /// cell. The error says that the vectors do not form a cell.
     pub(super) fn set_cell(&mut self, rows: [Vec3; 3]) -> Checked<()> {
         self.cell = PeriodicCell::from_rows(rows);
-        match self.cell.is_some() || rows == [Vec3::ZERO; 3] {
-            true => Ok(()),
-            false => Err(format!("the lattice {rows:?} does not form a cell")),
+        if self.cell.is_some() || rows == [Vec3::ZERO; 3] {
+            return Ok(());
         }
+        let vectors = rows.map(|Vec3 { x, y, z }| format!("({x} {y} {z})")).join(", ");
+        Err(format!("the lattice vectors {vectors} nm do not form a cell"))
     }
 
     /// Sets the cell from lattice vectors (nm) in any orientation. Lattice vectors that are not lower-triangular are

@@ -208,9 +208,10 @@ fn judge(system: &System, atoms: &[u32], found: &BackendForces, reference: &Samp
             let (atom, by) = (atoms[at], errors[at]);
             format!(", most on atom {} ({}) by {by:.3e} kJ/mol/nm", atom + 1, system.topology.atom_name(atom))
         });
+        let what = if within(LEEWAY) { "energies" } else { "forces" };
         return Verdict::Differs(format!(
-            "forces on {number} atoms differ from the double-precision reference by {relative:.1e} of their \
-             RMS{place}; the limit is {FORCE:.0e} of the RMS{wrong_energy}"
+            "the {what} differ from the double-precision reference: forces on {number} atoms by {relative:.1e} of their \
+             RMS{place}, with a limit of {FORCE:.0e} of the RMS{wrong_energy}"
         ));
     }
     let Sampled { pairs, lacking_pairs, .. } = reference;

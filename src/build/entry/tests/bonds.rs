@@ -131,6 +131,19 @@ fn connections_give_the_bonds_of_ligands() {
 }
 
 #[test]
+fn a_metal_within_a_residue_keeps_its_stated_bonds() {
+    let line = |serial, name, residue, number, x, element| {
+        let at = [x, 9.0, 0.0];
+        Line { is_hetero: true, serial, name, residue, number, at, element, ..Line::default() }.text()
+    };
+    let heme = [line(21, "FE", "HEM", 9, 0.0, "FE"), line(22, "NA", "HEM", 9, 2.0, "N")].concat();
+    let zinc = line(23, "ZN", "ZN", 10, 4.0, "ZN");
+    let found = cleaned(&format!("{heme}{zinc}CONECT   21   22\nCONECT   22   23\n"));
+    assert_eq!(found.bond_names(), ["0:FE 0:NA"]);
+    assert_eq!(found.unsupported, []);
+}
+
+#[test]
 fn nucleotides_are_joined() {
     let line = |name, number, x| Line { name, residue: "U", number, at: [x, 0.0, 0.0], ..Line::default() }.text();
     let text =

@@ -60,6 +60,49 @@ fn locations_with_the_highest_occupancy_are_taken() {
 }
 
 #[test]
+fn atoms_without_a_letter_are_a_location_beside_lettered_ones() {
+    let line = |name, location, occupancy, x| {
+        Line { name, residue: "SER", location, occupancy, at: [x, 0.0, 0.0], ..Line::default() }.text()
+    };
+    let taken = |blank: f64| {
+        let moving = ["CB", "OG"].map(|name| [line(name, ' ', blank, 1.0), line(name, 'A', 1.0 - blank, 2.0)].concat());
+        let found = cleaned(&[line("CA", ' ', 1.0, 0.0), moving.concat()].concat());
+        assert_eq!((found.atom_names(), found.left_out), (vec!["CA", "CB", "OG"], 2));
+        (found.positions[1].x, found.positions[2].x, found.said(Subject::Location))
+    };
+    let (carbon, oxygen, said) = taken(0.6);
+    assert_eq!((carbon, oxygen), (0.1, 0.1));
+    assert!(said[0].contains("took the alternative location without a letter") && said[0].contains("A (0.40)"));
+    let (carbon, oxygen, said) = taken(0.3);
+    assert_eq!((carbon, oxygen), (0.2, 0.2));
+    assert!(said[0].contains("location A") && said[0].contains("without a letter (0.30)"), "{said:?}");
+}
+
+#[test]
+fn caps_in_the_residues_of_charmm_become_residues() {
+    let line = |name, x, y| Line { name, residue: "ALA", number: 1, at: [x, y, 0.0], ..Line::default() }.text();
+    let alanine = amino_acid("ALA", 'A', 1, 0.0);
+    let acetyl = [line("CAY", -2.1, 0.6), line("CY", -1.3, 0.0), line("OY", -1.3, -1.2)].concat();
+    let methyl = [line("NT", 3.6, 0.7), line("CAT", 4.9, 0.2)].concat();
+    let found = cleaned(&format!("{alanine}{acetyl}{methyl}"));
+    assert_eq!(found.names(), ["ACE", "ALA", "NME"]);
+    assert_eq!(found.structure.residues.iter().map(|residue| residue.number).collect::<Vec<i32>>(), [0, 1, 2]);
+    assert_eq!(found.missing_atoms, []);
+    for bond in ["0:C 1:N", "1:C 2:N", "0:CH3 0:C", "2:N 2:C"] {
+        assert!(found.bond_names().contains(&bond.to_owned()), "{bond}: {:?}", found.bond_names());
+    }
+    assert!(found.said(Subject::Names)[0].contains("a residue ACE of the atoms CAY, CY, OY"));
+    // behind the end of another chain, as `md build` writes a single residue between two gaps
+    let hetero = format!("{acetyl}{alanine}{methyl}").replace("ATOM  ", "HETATM").replace("ALA A   1", "ALA A   9");
+    let behind = cleaned(&format!("{}TER\n{hetero}", amino_acid("GLY", 'A', 3, 9.0)));
+    assert_eq!(behind.names(), ["GLY", "ACE", "ALA", "NME"]);
+    assert!(behind.bond_names().contains(&"1:C 2:N".to_owned()), "{:?}", behind.bond_names());
+    // the amide of the patch CT2
+    let amide = cleaned(&format!("{alanine}{}", line("NT", 3.6, 0.7)));
+    assert_eq!((amide.names(), amide.missing_atoms.len()), (vec!["ALA", "NH2"], 0));
+}
+
+#[test]
 fn one_of_several_residues_at_a_site_is_taken() {
     let line =
         |residue, location, occupancy, name| Line { name, residue, location, occupancy, ..Line::default() }.text();

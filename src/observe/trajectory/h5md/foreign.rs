@@ -402,6 +402,9 @@ fn h5md(path: &Path, file: &File) -> Checked<ForeignReader> {
 fn is_periodic(group: &Group) -> Checked<bool> {
     let Ok(boundary) = group.attr("boundary") else { return Ok(true) };
     let directions = any_texts(&boundary).map_err(text)?;
+    if directions.is_empty() {
+        return Err("the attribute `boundary` of the box is empty, expected `periodic` or `none`".to_owned());
+    }
     let periodic = directions.iter().filter(|direction| *direction == "periodic").count();
     if let Some(unknown) = directions.iter().find(|direction| !["periodic", "none"].contains(&direction.as_str())) {
         return Err(format!("box has the boundary `{unknown}`, expected `periodic` or `none`"));

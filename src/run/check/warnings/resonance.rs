@@ -33,7 +33,8 @@ struct Impulses<'a> {
     timestep: f64,
 }
 
-/// Limits of the interval between impulses in ps, and the fastest vibration if the system is flexible.
+/// Limits of the interval between impulses in ps, and the fastest vibration if the system is flexible or has no
+/// hydrogen. Systems without hydrogen and without vibrations, such as argon, have no limits.
 struct Limits {
     vibration: Option<Vibration>,
     warned: f64,
@@ -42,9 +43,11 @@ struct Limits {
 
 impl Limits {
     fn of(system: &System) -> Self {
-        let vibration = fastest(system).filter(|_| is_flexible(system));
+        let has_hydrogen = system.topology.atoms.iter().any(|atom| atom.element == 1);
+        let vibration = fastest(system).filter(|_| is_flexible(system) || !has_hydrogen);
+        let rigid = if has_hydrogen { RIGID } else { [f64::INFINITY; 2] };
         let [warned, refused] =
-            vibration.as_ref().map_or(RIGID, |vibration| FLEXIBLE.map(|fraction| fraction * vibration.period));
+            vibration.as_ref().map_or(rigid, |vibration| FLEXIBLE.map(|fraction| fraction * vibration.period));
         Limits { vibration, warned, refused }
     }
 
