@@ -228,6 +228,31 @@ fn thiolates_at_chain_ends_are_refused_with_advice() {
     done(&mut build("A:1=CYS", "amber14"));
 }
 
+/// Tests three residues with two sugars of the entry 1GYA.
+#[test]
+fn glycoproteins_are_built_and_read_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let entry = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/build/tests/glycan.pdb");
+    let caps = ["--cap", "ACE,NME", "--cap-ends"];
+    let printed = done(md(folder.path()).arg("build").arg(&entry).args(["-o", "g"]).args(caps));
+    assert!(printed.contains("NAG 1 of chain B: is 4YB") && printed.contains("ASN 65 of chain A: is NLN"), "{printed}");
+    done(md(folder.path()).args(["run", "g/input.toml", "--steps", "5", "--quiet"]));
+    let pdb = std::fs::read_to_string(folder.path().join("g/system.pdb")).unwrap();
+    assert!(pdb.contains("CONECT"), "bonds of the sugars");
+    let again =
+        done(md(folder.path()).args(["build", "g/system.pdb", "-o", "a", "--vacuum", "--drop-waters", "--dry-run"]));
+    assert!(again.contains("ND2 of NLN 65 of chain A and C1 of 4YB 1 of chain B: made a bond"), "{again}");
+    let charmm = ["-o", "c", "--vacuum", "--dry-run", "--forcefield", "charmm36"];
+    let message = refused(md(folder.path()).arg("build").arg(&entry).args(charmm));
+    assert!(
+        message.contains("sugars only for the force field amber14") || message.contains("bonds of NAG"),
+        "{message}"
+    );
+    let dropped =
+        done(md(folder.path()).arg("build").arg(&entry).args(["-o", "d", "--vacuum", "--drop-hetero"]).args(caps));
+    assert!(dropped.contains("dropped 2 residues NAG"), "{dropped}");
+}
+
 #[test]
 fn names_of_chains_that_pdb_files_cut_are_kept() {
     let folder = tempfile::tempdir().unwrap();

@@ -75,10 +75,18 @@ fn a_psf_file_needs_no_parameters_and_has_bonds() {
     assert!(text.contains("none in this file"), "{text}");
 }
 
+/// Returns the records of the file `a.pdb` without those of bonds and of the end.
+fn without_bonds(folder: &Path) -> String {
+    let pdb = std::fs::read_to_string(folder.join("a.pdb")).unwrap();
+    let is_kept = |line: &&str| !line.starts_with("END") && !line.starts_with("CONECT");
+    pdb.lines().filter(is_kept).map(|line| format!("{line}\n")).collect()
+}
+
 #[test]
 fn structures_give_names_and_say_that_bonds_are_not_known() {
     let folder = folder();
-    for structure in ["a.gro", "a.pdb"] {
+    std::fs::write(folder.path().join("bare.pdb"), without_bonds(folder.path())).unwrap();
+    for structure in ["a.gro", "bare.pdb"] {
         let rg = ["analyze", "rg", "a.dcd", "--topology", structure, "--select", "resid 1", "--force"];
         let (code, text) = md(folder.path(), &rg);
         assert!(code == Some(0) && text.contains("0.925") && text.contains("bonds are unknown"), "{structure}: {text}");
@@ -94,8 +102,7 @@ fn structures_give_names_and_say_that_bonds_are_not_known() {
 #[test]
 fn conect_records_are_bonds_where_none_is_missing() {
     let folder = folder();
-    let pdb = std::fs::read_to_string(folder.path().join("a.pdb")).unwrap();
-    let atoms: String = pdb.lines().filter(|line| !line.starts_with("END")).map(|line| format!("{line}\n")).collect();
+    let atoms = without_bonds(folder.path());
     let rg = |name: &str, bonds: &str| {
         std::fs::write(folder.path().join(name), format!("{atoms}END\n{bonds}")).unwrap();
         md(folder.path(), &["analyze", "rg", "a.dcd", "--topology", name, "--select", "resid 1", "--force"])
@@ -103,6 +110,10 @@ fn conect_records_are_bonds_where_none_is_missing() {
     // each bond has one record per direction, as programs write them, and one record names an atom that does not exist
     let all = "CONECT    1    2\nCONECT    2    1\nCONECT    3    4    9\n";
     let (code, text) = rg("all.pdb", all);
+    assert!(code == Some(0) && text.contains("0.075") && !text.contains("unknown"), "{text}");
+    // `md convert` writes the records
+    let (code, text) =
+        md(folder.path(), &["analyze", "rg", "a.dcd", "--topology", "a.pdb", "--select", "resid 1", "--force"]);
     assert!(code == Some(0) && text.contains("0.075") && !text.contains("unknown"), "{text}");
     let (code, text) = rg("some.pdb", "CONECT    1    2\n");
     assert!(code == Some(0) && text.contains("unknown"), "{text}");

@@ -42,10 +42,13 @@ pub(super) fn align(sequence: &[&str], observed: &[Observed<'_>]) -> Option<Vec<
 }
 
 /// Returns a residue name for comparisons. The sequence in a file may have nonstandard names of standard residues. The
-/// sequence may also have RNA names for nucleotides of DNA.
+/// sequence may also have RNA names for nucleotides of DNA. Residues that carry a sugar have names of GLYCAM.
 fn comparable(name: &str) -> &str {
     let name = standard(name, &[]).map_or(name, |standard| standard.name.as_str());
     match name {
+        "NLN" => "ASN",
+        "OLS" => "SER",
+        "OLT" => "THR",
         "DA" => "A",
         "DC" => "C",
         "DG" => "G",

@@ -192,14 +192,14 @@ fn is_next(draft: &Draft<'_>, last: usize, first: usize) -> bool {
     }
 }
 
-/// Adds the covalent bonds that the file states. Bonds between a metal and another residue are left out; a metal within
-/// a residue, such as the iron of heme, keeps its bonds. CONECT bonds between standard residues
-/// are also left out, because the table of standard residues has these bonds.
+/// Adds the covalent bonds that the file states, and those that were found by their lengths. Bonds between a metal and
+/// another residue are left out; a metal within a residue, such as the iron of heme, keeps its bonds. CONECT bonds
+/// between standard residues are also left out, because the table of standard residues has these bonds.
 fn stated(draft: &Draft<'_>, places: &Places<'_>, bonds: &mut Bonds, decisions: &mut Vec<Decision>) {
     let residues = draft.structure.residue_of_atoms();
     let label = |atom: u32| draft.structure.atom_label(atom as usize);
     for link in &draft.entry.links {
-        if !matches!(link.kind, LinkKind::Covalent | LinkKind::Connection) {
+        if !matches!(link.kind, LinkKind::Covalent | LinkKind::Connection | LinkKind::Found) {
             continue;
         }
         for [a, b] in places.pairs(link) {
@@ -219,7 +219,13 @@ fn stated(draft: &Draft<'_>, places: &Places<'_>, bonds: &mut Bonds, decisions: 
             } else if distance > LONGEST_STATED {
                 say("left out a bond", format!("the file states the bond, but the distance is {distance:.3} nm"));
             } else if bonds.add(a, b) && !is_within {
-                say("made a bond", format!("the file states the bond; the distance is {distance:.3} nm"));
+                say(
+                    "made a bond",
+                    match link.kind {
+                        LinkKind::Found => format!("the distance of {distance:.3} nm is that of a bond"),
+                        _ => format!("the file states the bond; the distance is {distance:.3} nm"),
+                    },
+                );
             }
         }
     }

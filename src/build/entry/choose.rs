@@ -104,7 +104,7 @@ fn is_of_chain(chain: &Chain, residue: &EntryResidue) -> bool {
 }
 
 /// Returns the name of a residue for messages.
-pub(super) fn label(name: &str, number: i32, code: Option<char>, chain: &str) -> String {
+pub(crate) fn label(name: &str, number: i32, code: Option<char>, chain: &str) -> String {
     let code = code.map(String::from).unwrap_or_default();
     if chain.is_empty() { format!("{name} {number}{code}") } else { format!("{name} {number}{code} of chain {chain}") }
 }

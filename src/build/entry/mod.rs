@@ -50,6 +50,7 @@ use md_engine::error::{Error, Problem};
 use md_engine::format::{self, is_mmcif, pdb::is_pdb};
 
 pub use bonds::Unsupported;
+pub(crate) use choose::label as residue_label;
 pub use clean::{Cleaned, MissingAtoms, ResidueInfo, clean};
 pub use decision::{Decision, Subject};
 pub use gaps::{Gap, GapPlace};

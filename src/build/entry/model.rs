@@ -117,6 +117,8 @@ pub enum LinkKind {
     Other,
     /// bond that a CONECT record states
     Connection,
+    /// bond that the file does not state, found by its length
+    Found,
 }
 
 /// A bond or contact that the file states.

@@ -20,6 +20,7 @@ files! {
     "amber19/DNA.OL21.xml",
     "amber14/DNA.bsc1.xml",
     "amber14/RNA.OL3.xml",
+    "amber14/GLYCAM_06j-1.xml",
     "amber14/lipid17.xml",
     "amber19/lipid21.xml",
     "amber14/tip3p.xml",

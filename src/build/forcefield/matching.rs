@@ -4,8 +4,8 @@
 //! bonded residues, and finally templates of whole molecules. Several templates may match and assign different types.
 //! In this case, OpenMM refuses the structure, but md uses the template with the fewest patches. For example, thymidine
 //! in CHARMM36 results from thymine with one patch (deoxygenation), but also from uracil with two patches
-//! (deoxygenation and methylation). Ions of one element differ only in their charges, so that the names of the residue
-//! and of the template decide.
+//! (deoxygenation and methylation). Ions of one element differ only in their charges, and sugars of one formula only in
+//! the configuration of their carbons, so that the names of the residue and of the template decide.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -98,8 +98,9 @@ fn label(structure: &Structure, residue: usize) -> impl Fn() -> String + '_ {
 
 /// Returns the first template that matches. Molecules of topology files come before templates of force fields. If
 /// several templates match and assign different types or parameters, only the templates with the fewest patches are
-/// considered. If these templates also differ and the residue has only one atom, only templates with the name `name` of
-/// the residue are considered, if there are any. The function fails if the remaining templates still differ.
+/// considered. If these templates also differ, only templates with the name `name` of the residue are considered, if
+/// there are any: ions of one element and stereoisomers of sugars differ only in their names. The function fails if the
+/// remaining templates still differ.
 fn choose<'t>(
     graph: &ResidueGraph<'_>,
     candidates: impl Iterator<Item = &'t Template>,
@@ -124,8 +125,7 @@ fn choose<'t>(
         matches.retain(|(template, _)| Some(template.patches.len()) == fewest);
     }
     let is_named = |template: &Template| &*template.name == name;
-    if graph.atoms.len() == 1 && differing(&matches).is_some() && matches.iter().any(|(template, _)| is_named(template))
-    {
+    if differing(&matches).is_some() && matches.iter().any(|(template, _)| is_named(template)) {
         matches.retain(|(template, _)| is_named(template));
     }
     match differing(&matches) {

@@ -117,6 +117,21 @@ impl ForceField {
         Ok(())
     }
 
+    /// Returns the name of the template that fulfils `is_name` and whose bonds to other residues are at the atoms
+    /// `links`; `None` if there is no such template.
+    pub(crate) fn template_with_links(
+        &self,
+        is_name: impl Fn(&str) -> bool,
+        links: &BTreeSet<String>,
+    ) -> Option<String> {
+        let has_links = |template: &&Template| {
+            let names = template.external_bonds.iter().map(|&atom| &*template.atoms[atom as usize].name);
+            names.collect::<BTreeSet<&str>>() == links.iter().map(String::as_str).collect()
+        };
+        let found = self.templates.all().iter().filter(|template| is_name(&template.name)).find(has_links)?;
+        Some(found.name.to_string())
+    }
+
     /// Returns the atoms and bonds of the template with this name. Returns `None` if no template has this name.
     pub fn component(&self, name: &str) -> Option<Component> {
         let template = self.templates.named(name)?;

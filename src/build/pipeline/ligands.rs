@@ -27,7 +27,11 @@ pub(super) struct Ligands {
 /// differ from the names in the topology file.
 pub(super) fn define(entry: &mut Entry, field: &mut ForceField, files: &[MoleculeFiles]) -> Result<Ligands> {
     let residues = entry.chains.iter().flat_map(|chain| &chain.residues);
-    let unknown = residues.filter(|residue| residue.atoms.len() > 1 && !is_standard(residue));
+    // a residue of one heavy atom may have hydrogens, unlike an ion
+    let has_bonds = |residue: &EntryResidue| {
+        residue.atoms.len() > 1 || field.component(&residue.name).is_some_and(|component| component.atoms.len() > 1)
+    };
+    let unknown = residues.filter(|residue| has_bonds(residue) && !is_standard(residue));
     let wanted: BTreeSet<String> = unknown.map(|residue| residue.name.clone()).collect();
     let mut ligands = Ligands::default();
     for MoleculeFiles { topology, .. } in files {

@@ -6,6 +6,7 @@
 
 mod caps;
 mod contacts;
+mod glycans;
 mod ligands;
 mod membrane;
 mod orientation;
@@ -13,6 +14,7 @@ mod protonation;
 mod requests;
 mod solvate;
 mod species;
+mod sugars;
 mod water;
 
 use md_engine::cell::PeriodicCell;
@@ -134,7 +136,9 @@ impl Default for Added {
 /// Builds a system from an entry.
 pub fn build(mut entry: Entry, settings: &Settings) -> Result<Built> {
     let membrane = membrane::plan(settings.membrane.as_deref(), settings.cell.as_ref(), settings.ions.placement)?;
-    let mut model = Model::read(&settings.fields, &settings.water)?;
+    let has_glycans = settings.entry.hetero && glycans::has_glycans(&entry);
+    let mut model = Model::read(&settings.fields, &settings.water, has_glycans)?;
+    let named = if has_glycans { glycans::name(&mut entry, &model.field)? } else { vec![] };
     let ligands = ligands::define(&mut entry, &mut model.field, &settings.ligands)?;
     let options = entry::Options { kept: ligands.names, ..settings.entry.clone() };
     let mut cleaned = entry::clean(&entry, &options)?;
@@ -152,7 +156,8 @@ pub fn build(mut entry: Entry, settings: &Settings) -> Result<Built> {
     hydrogenated.contradictions.retain(contradicts);
     let separated = separate(&mut hydrogenated);
     entry::check_places(&hydrogenated.structure, &hydrogenated.positions, 1)?;
-    let mut decisions = cleaned.decisions;
+    let mut decisions = named;
+    decisions.extend(cleaned.decisions);
     decisions.extend(ligands.decisions);
     decisions.extend(protonation::decisions(&hydrogenated, settings.ph));
     decisions.extend(orientation::decisions(&hydrogenated));

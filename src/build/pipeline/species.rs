@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     fn model(field: &str, water: &str) -> Model {
-        Model::read(&[field.to_owned()], water).unwrap()
+        Model::read(&[field.to_owned()], water, false).unwrap()
     }
 
     #[test]

@@ -3,16 +3,19 @@
 use md_engine::error::{Error, Problem, Result};
 use md_engine::system::Description;
 
+use super::{glycans, sugars};
 use crate::forcefield::ForceField;
 use crate::solvent::WaterGeometry;
 use crate::structure::{Atom, Residue, Structure};
 
 /// Name of each built-in force field, and its files for solutes; water and ions have separate files.
 const FIELDS: [(&str, &[&str]); 3] = [
-    ("amber14", &["amber14/protein.ff14SB.xml", "amber14/DNA.OL15.xml", "amber14/RNA.OL3.xml", "amber14/lipid17.xml"]),
+    ("amber14", &[PROTEINS, "amber14/DNA.OL15.xml", "amber14/RNA.OL3.xml", "amber14/lipid17.xml"]),
     ("amber19", &["amber19/protein.ff19SB.xml", "amber19/DNA.OL21.xml", "amber14/RNA.OL3.xml", "amber19/lipid21.xml"]),
     (CHARMM, &["charmm36_2024.xml"]),
 ];
+/// File of the force field of proteins to which the force field of carbohydrates belongs.
+const PROTEINS: &str = "amber14/protein.ff14SB.xml";
 /// Name of the force field that requires its own water model.
 const CHARMM: &str = "charmm36";
 /// Water models: name, parameter file of water and ions, and number of sites.
@@ -52,14 +55,18 @@ pub(super) struct Model {
 }
 
 impl Model {
-    /// Reads force fields by name or file, and a water model by name.
-    pub(super) fn read(fields: &[String], water: &str) -> Result<Self> {
+    /// Reads force fields by name or file, and a water model by name. With `has_glycans`, the force field of
+    /// carbohydrates GLYCAM is read together with the force field of proteins ff14SB.
+    pub(super) fn read(fields: &[String], water: &str, has_glycans: bool) -> Result<Self> {
         let mut files: Vec<&str> = vec![];
         for field in fields {
             match FIELDS.iter().find(|(name, _)| name == field) {
                 Some((_, parts)) => files.extend(*parts),
                 None => files.push(field),
             }
+        }
+        if has_glycans && files.contains(&PROTEINS) && !files.contains(&glycans::FILE) {
+            files.push(glycans::FILE);
         }
         let Some(&(_, file, sites)) = WATERS.iter().find(|(name, ..)| *name == water) else {
             let names: Vec<&str> = water_names().collect();
@@ -87,6 +94,11 @@ impl Model {
                     let advice = format!("build with --forcefield {other}, which has templates of these residues");
                     last.help = Some(last.help.take().map_or(advice.clone(), |help| format!("{help}; or {advice}")));
                 }
+                let is_sugar = |residue: &Residue| sugars::named(&residue.name).is_some();
+                if let (true, Some(last)) = (structure.residues.iter().any(is_sugar), problems.last_mut()) {
+                    let advice = "md build names sugars only for the force field amber14 (--forcefield amber14)";
+                    last.help = Some(last.help.take().map_or(advice.to_owned(), |help| format!("{help}; {advice}")));
+                }
                 Error::Input(problems)
             }
             error => error,
@@ -99,7 +111,7 @@ impl Model {
         let [own] = self.names.as_slice() else { return None };
         let missing = self.field.unmatched(structure).ok().filter(|missing| !missing.is_empty())?;
         let has_all = |name: &&str| {
-            let other = Model::read(&[(*name).to_owned()], CHARMM_WATER_NAME);
+            let other = Model::read(&[(*name).to_owned()], CHARMM_WATER_NAME, false);
             let without = other.and_then(|model| model.field.unmatched(structure));
             without.is_ok_and(|without| missing.iter().all(|residue| !without.contains(residue)))
         };
@@ -146,7 +158,7 @@ mod tests {
             atoms: vec![atom("O1", 8), atom("O2", 8)],
             bonds: vec![[0, 1]],
         };
-        let amber = Model::read(&["amber14".to_owned()], "opc").unwrap();
+        let amber = Model::read(&["amber14".to_owned()], "opc", false).unwrap();
         let message = |structure: &Structure| amber.describe(structure).unwrap_err().to_string();
         let advice = "build with --forcefield charmm36, which has templates of these residues";
         assert!(message(&residue("O2")).contains(advice), "{}", message(&residue("O2")));

@@ -75,6 +75,15 @@ SYSTEMS = {
         "chains": [["ACE", "ALA", "ASP", "NME"]],
         "fields": [["amber14/protein.ff14SB.xml"], ["amber19/protein.ff19SB.xml"]],
     },
+    # an N-glycan with a branch, O-glycans, and a free sugar with its hydroxyl group
+    "glycan": {
+        "chains": [["NALA", "NLN", "OLS", "OLT", "CALA"], ["4YB"], ["4YB"], ["VMB"], ["0MA"], ["0MA"], ["0VA"], ["0fA"],
+                   ["ROH"], ["0GA"]],
+        "links": [(1, "ND2", 5, "C1"), (5, "O4", 6, "C1"), (6, "O4", 7, "C1"), (7, "O3", 8, "C1"), (7, "O6", 9, "C1"),
+                  (2, "OG", 10, "C1"), (3, "OG1", 11, "C1"), (12, "O1", 13, "C1")],
+        "source": ["amber14/protein.ff14SB.xml", "amber14/GLYCAM_06j-1.xml"],
+        "fields": [["amber14/protein.ff14SB.xml", "amber14/GLYCAM_06j-1.xml"]],
+    },
     # a ligand, whose parameters `ligand` writes as topologies as well
     "ligand": {
         "chains": [["ACE", "ALA", "NME"], ["PCR"]],

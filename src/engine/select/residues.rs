@@ -49,18 +49,19 @@ impl Kind {
 }
 
 /// Names of amino acids, their protonation states, terminal residues and caps; sorted.
-const PROTEIN: [&str; 159] = [
+const PROTEIN: [&str; 171] = [
     "ABU", "ACE", "AIB", "ALA", "ALAD", "ARG", "ARGN", "ASF", "ASH", "ASN", "ASN1", "ASP", "ASP1", "ASPH", "ASPP",
     "CALA", "CARG", "CASF", "CASN", "CASP", "CASPH", "CCYS", "CCYS2", "CCYX", "CDAB", "CGLN", "CGLU", "CGLUH", "CGLY",
-    "CHID", "CHIE", "CHIP", "CHISD", "CHISE", "CHISH", "CHYP", "CILE", "CLEU", "CLYS", "CLYSN", "CME", "CMET", "CORN",
-    "CPHE", "CPRO", "CSER", "CT3", "CTHR", "CTRP", "CTYR", "CVAL", "CYM", "CYN", "CYS", "CYS1", "CYS2", "CYSF", "CYSG",
-    "CYSH", "CYSL", "CYSP", "CYX", "DAB", "DALA", "GLH", "GLN", "GLU", "GLUH", "GLUP", "GLY", "GLYM", "HID", "HIE",
-    "HIP", "HIS", "HIS1", "HIS2", "HISA", "HISB", "HISD", "HISE", "HISH", "HISP", "HSD", "HSE", "HSP", "HYP", "ILE",
-    "LEU", "LSN", "LYN", "LYP", "LYR", "LYS", "LYSH", "LYSM", "LYSN", "MELEU", "MET", "MEVAL", "MSE", "NAC", "NALA",
-    "NARG", "NASN", "NASP", "NASPH", "NCYS", "NCYS2", "NCYX", "NDAB", "NGLN", "NGLU", "NGLUH", "NGLY", "NH2", "NHE",
-    "NHID", "NHIE", "NHIP", "NHISD", "NHISE", "NHISH", "NHYP", "NILE", "NLEU", "NLYS", "NLYSN", "NMA", "NME", "NMET",
-    "NORN", "NPHE", "NPRO", "NSER", "NTHR", "NTRP", "NTYR", "NVAL", "ORN", "PGLU", "PHE", "PHEH", "PHEU", "PHL", "PRO",
-    "PTR", "QLN", "SEP", "SER", "THR", "TPO", "TRP", "TRPH", "TRPU", "TYR", "TYRH", "TYRU", "VAL",
+    "CHID", "CHIE", "CHIP", "CHISD", "CHISE", "CHISH", "CHYP", "CILE", "CLEU", "CLYS", "CLYSN", "CME", "CMET", "CNLN",
+    "COLP", "COLS", "COLT", "CORN", "CPHE", "CPRO", "CSER", "CT3", "CTHR", "CTRP", "CTYR", "CVAL", "CYM", "CYN", "CYS",
+    "CYS1", "CYS2", "CYSF", "CYSG", "CYSH", "CYSL", "CYSP", "CYX", "DAB", "DALA", "GLH", "GLN", "GLU", "GLUH", "GLUP",
+    "GLY", "GLYM", "HID", "HIE", "HIP", "HIS", "HIS1", "HIS2", "HISA", "HISB", "HISD", "HISE", "HISH", "HISP", "HSD",
+    "HSE", "HSP", "HYP", "ILE", "LEU", "LSN", "LYN", "LYP", "LYR", "LYS", "LYSH", "LYSM", "LYSN", "MELEU", "MET",
+    "MEVAL", "MSE", "NAC", "NALA", "NARG", "NASN", "NASP", "NASPH", "NCYS", "NCYS2", "NCYX", "NDAB", "NGLN", "NGLU",
+    "NGLUH", "NGLY", "NH2", "NHE", "NHID", "NHIE", "NHIP", "NHISD", "NHISE", "NHISH", "NHYP", "NILE", "NLEU", "NLN",
+    "NLYS", "NLYSN", "NMA", "NME", "NMET", "NNLN", "NOLP", "NOLS", "NOLT", "NORN", "NPHE", "NPRO", "NSER", "NTHR",
+    "NTRP", "NTYR", "NVAL", "OLP", "OLS", "OLT", "ORN", "PGLU", "PHE", "PHEH", "PHEU", "PHL", "PRO", "PTR", "QLN",
+    "SEP", "SER", "THR", "TPO", "TRP", "TRPH", "TRPU", "TYR", "TYRH", "TYRU", "VAL",
 ];
 
 /// Names of the residues in [`PROTEIN`] that cap a chain and have no side chain.

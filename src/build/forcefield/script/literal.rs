@@ -1,9 +1,9 @@
-//! Parser of Python literals: strings, numbers, `None`, tuples and dictionaries.
+//! Parser of Python literals: strings, numbers, `None`, tuples, lists and dictionaries.
 
 /// Largest depth of nested tuples and dictionaries.
 const MOST_DEPTH: usize = 8;
 
-/// A literal.
+/// A literal. A list counts as a tuple.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Literal {
     Text(String),
@@ -63,12 +63,13 @@ fn read_nested(text: &str, depth: usize) -> Option<(Literal, &str)> {
             let (inside, rest) = text[1..].split_once(first)?;
             (!inside.contains(['\\', '\n'])).then(|| (Literal::Text(inside.to_owned()), rest))
         }
-        '(' => {
+        '(' | '[' => {
+            let end = if first == '(' { ')' } else { ']' };
             let (mut items, mut rest) = (vec![], text[1..].trim_start());
-            while !rest.starts_with(')') {
+            while !rest.starts_with(end) {
                 let (item, after) = read_nested(rest, depth + 1)?;
                 items.push(item);
-                rest = after_comma(after, ')')?;
+                rest = after_comma(after, end)?;
             }
             Some((Literal::Tuple(items), &rest[1..]))
         }

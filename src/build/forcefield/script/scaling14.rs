@@ -1,4 +1,4 @@
-//! 1-4 scale factors that depend on the types of the four atoms, as AMBER topologies state them for each torsion.
+//! 1-4 scale factors that depend on the types of the four atoms, as topologies of AMBER state them for each torsion.
 
 use std::collections::HashMap;
 
@@ -26,6 +26,17 @@ impl Scaling14 {
             Some(([text(a)?, text(b)?, text(c)?, text(d)?], divisor))
         };
         Some(Self { coulomb: map(tables, "scee_table", item)?, lennard_jones: map(tables, "scnb_table", item)? })
+    }
+
+    /// Reads the set of torsions of GLYCAM whose 1-4 pairs are not scaled. The set has each torsion in both directions.
+    pub(super) fn unscaled(tables: &Tables) -> Option<Self> {
+        let item = |key: &Literal, _: &Literal| {
+            let [a, b, c, d] = key.items::<4>()?;
+            let text = |item: &Literal| item.text().map(str::to_owned);
+            Some(([text(a)?, text(b)?, text(c)?, text(d)?], 1.0))
+        };
+        let divisors: HashMap<[String; 4], f64> = map(tables, "unscaled_types", item)?;
+        Some(Self { coulomb: divisors.clone(), lennard_jones: divisors })
     }
 
     /// Returns the Coulomb and Lennard-Jones scale factors of a torsion, given the types of its four atoms; `None` if

@@ -6,6 +6,7 @@
 //! uses this module, too.
 
 mod bonds;
+mod connections;
 pub mod lines;
 mod models;
 mod read;

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{Result, Write};
 
+use super::connections;
 use crate::cell::PeriodicCell;
 use crate::format::element;
 use crate::format::text::{Columns, write_in_pieces};
@@ -23,8 +24,9 @@ const EDGE: Columns = Columns { width: 9, decimals: 0..=3 };
 const ANGLE: Columns = Columns { width: 7, decimals: 0..=2 };
 
 /// Writes `positions` (nm) as PDB records. Molecules of one residue (water, ions, ligands) have `HETATM` records. Every
-/// molecule ends with `TER`. Chain identifiers and insertion codes are written if they have one character. Returns an
-/// error that contains a [`crate::error::Problem`] if a number does not fit into its columns, even with fewer decimals.
+/// molecule ends with `TER`. `CONECT` records state the bonds that do not follow from names. Chain identifiers and
+/// insertion codes are written if they have one character. Returns an error that contains a [`crate::error::Problem`]
+/// if a number does not fit into its columns, even with fewer decimals.
 pub fn write_pdb(
     topology: &Topology,
     positions: &[Vec3],
@@ -61,7 +63,7 @@ pub fn write_pdb_of(
         }
         Ok(())
     })?;
-    writeln!(out, "TER\nEND")
+    writeln!(out, "TER\n{}END", connections::records(topology, &atoms))
 }
 
 /// Returns the CRYST1 record of a cell.
