@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 /// Largest number of ranges of consecutive atoms in one selection. The limit bounds the cost of a selection, which
 /// compares every atom with every range.
-const MOST_RANGES: usize = 1000;
+pub(super) const MOST_RANGES: usize = 1000;
 
 /// Returns a selection such as `index 0-9 15` for atoms whose numbers count from 1; `None` if there are no atoms, or
 /// too many ranges.

@@ -65,6 +65,9 @@ struct Program {
     recognises: fn(&str) -> bool,
     read: fn(&Path, &str) -> std::result::Result<Settings, Problem>,
     translate: fn(&mut Draft<'_>) -> StageKind,
+    /// setting whose remark says that velocities are zero if the coordinates have none; `None` if the program refuses
+    /// such coordinates
+    rest: Option<&'static str>,
 }
 
 /// Foreign programs: the programs whose input files are translated. The first program that recognises a file translates
@@ -76,6 +79,7 @@ const PROGRAMS: [Program; 2] = [
         recognises: mdin::is_mdin,
         read: mdin::read,
         translate: mdin::translate,
+        rest: None,
     },
     Program {
         name: "GROMACS mdp",
@@ -83,6 +87,7 @@ const PROGRAMS: [Program; 2] = [
         recognises: mdp::is_mdp,
         read: mdp::read,
         translate: mdp::translate,
+        rest: Some("gen-vel"),
     },
 ];
 
@@ -129,7 +134,10 @@ pub fn import_texts(inputs: &[(&Path, String)], files: &Files, base: &Path) -> R
     if !problems.is_empty() {
         return Err(Error::Input(problems));
     }
-    let whole = Whole::new(parts, base);
+    let mut whole = Whole::new(parts, base);
+    if let Some(key) = program.rest {
+        whole.start_at_rest(key);
+    }
     let lines = whole.lines(base);
     let paths: Vec<&Path> = inputs.iter().map(|(path, _)| *path).collect();
     let text = whole_text(program, &paths, &whole, &lines);
@@ -187,8 +195,8 @@ fn stage(
     let mut draft = Draft::new(&settings, files, start(program, files, base)?);
     let mut kind = (program.translate)(&mut draft);
     if let (StageKind::Dynamics(dynamics), true) = (&mut kind, draft.frozen.is_some()) {
-        // the removal of center-of-mass motion would move frozen atoms
         dynamics.com_removal = None;
+        draft.carried_as("stage.com_removal", &[], "the removal of this motion would move frozen atoms");
     }
     if let StageKind::Dynamics(dynamics) = &mut kind {
         dynamics.fixed_axes = draft.restraints.iter().any(Restraint::has_fixed_axes);

@@ -5,11 +5,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use super::coupling::COLD;
 use super::draft::{Finished, Place, Remark};
 use super::settings::shortened;
 use crate::config::{Line, write};
 use crate::error::Problem;
-use crate::run::{Plan, RESTRAINTS, Stage, StageKind, TrajectoryOptions};
+use crate::format::read_coordinates;
+use crate::run::{Plan, RESTRAINTS, Stage, StageKind, TrajectoryOptions, Velocities};
 
 /// Merged translation of all files.
 pub(super) struct Whole {
@@ -33,7 +35,13 @@ impl Whole {
         let mut remarks = vec![];
         if last == 0 {
             remarks.append(&mut parts[0].remarks);
-            return Whole { plan, remarks, parts };
+            let mut whole = Whole { plan, remarks, parts };
+            let is_minimisation = |stage: &Stage| matches!(stage.kind, StageKind::Minimize(_));
+            if whole.plan.stages.iter().all(is_minimisation) && !whole.plan.output.trajectories.is_empty() {
+                whole.plan.output.trajectories.clear();
+                whole.remarks.push(without_frames(&whole.parts[0]));
+            }
+            return whole;
         }
         plan.stages = parts.iter_mut().flat_map(|part| std::mem::take(&mut part.plan.stages)).collect();
         different_names(&mut plan.stages);
@@ -51,6 +59,23 @@ impl Whole {
         whole.contradictions(base);
         whole.remarks = merged(std::mem::take(&mut whole.remarks));
         whole
+    }
+
+    /// Generates very slow velocities in the first stage of dynamics if the stage starts with the velocities of the
+    /// coordinate file, and this file has none. `key` is the setting on which the remark is.
+    pub(super) fn start_at_rest(&mut self, key: &str) {
+        let Some(index) = self.plan.stages.iter().position(|stage| matches!(stage.kind, StageKind::Dynamics(_))) else {
+            return;
+        };
+        let coordinates = read_coordinates(&self.plan.system.coordinates, None, None);
+        let StageKind::Dynamics(dynamics) = &mut self.plan.stages[index].kind else { return };
+        if dynamics.velocities == Velocities::File && coordinates.is_ok_and(|found| found.velocities.is_none()) {
+            dynamics.velocities = Velocities::Generate { temperature: COLD };
+            let text = format!(
+                "the coordinates have no velocities, and GROMACS starts at rest: velocities are generated at {COLD} K"
+            );
+            self.remarks.push(remark(&self.parts[index.min(self.parts.len() - 1)], key, "no", text));
+        }
     }
 
     /// Returns the index of the file that determines the value of a key that all stages share.
@@ -106,8 +131,7 @@ impl Whole {
         for (stage, part) in self.plan.stages.iter_mut().zip(&self.parts) {
             if !is_dynamics(stage) {
                 if !part.plan.output.trajectories.is_empty() {
-                    let text = "a minimisation writes no frames".to_owned();
-                    self.remarks.push(remark(part, "output.trajectory", "", text));
+                    self.remarks.push(without_frames(part));
                 }
                 continue;
             }
@@ -157,6 +181,10 @@ impl Whole {
 }
 
 /// Returns the remark that the input file of `md` and the translated file `part` have different values for a key.
+fn without_frames(part: &Finished) -> Remark {
+    remark(part, "output.trajectory", "", "a minimisation writes no frames".to_owned())
+}
+
 fn remark(part: &Finished, key: &str, value: &str, text: String) -> Remark {
     let line = part.line(key);
     let places = vec![Place { file: part.path.clone(), line }];

@@ -292,6 +292,8 @@ fn faults_of_the_preprocessor_are_named() {
         ("#ifdef A\n#if B\n#endif\n#endif\n", "a.top:2: #if is unknown"),
         ("#define A\n#pragma once\n", "a.top:2: #pragma is unknown"),
         ("#define A\natoms\n", "a.top:2: `atoms` is before the first heading"),
+        ("[ defaults ]\n1 2 \\\n#ifdef A\nyes\n#endif\n", "a preprocessor command stands between the lines"),
+        ("# define A B\natoms\n", "a.top:2: `atoms` is before the first heading"),
         ("; nothing\n", "unknown format of a topology file"),
     ] {
         let message = read(&[("a.top", text)], &[], &[]).expect_err(text);
@@ -321,6 +323,7 @@ fn faults_of_the_force_field_are_named() {
         &["function type `7` of bonds is not supported", "md supports 1, 2, 5, 6"],
     );
     refused("X CT CT X 9 0.0 0.65 3", "X CT CT X 9 0.0 0.65 2.5", &[&line(TOP, "1 2 3 4 9"), "multiplicity 2.5"]);
+    refused("X CT CT X 9 0.0 0.65 3", "X CT CT X 9 0.0 0.65 12", &["multiplicity 12 is not a whole number up to 7"]);
     let twice = "X CT CT X 9 0.0 0.65 3\nX HW HW X 9 0.0 0.65 3\nX CT CT X 9 0.0 1.65 3";
     refused("X CT CT X 9 0.0 0.65 3", twice, &["two blocks of function type 9"]);
     refused("[ dihedraltypes ]", "[ dihedral_types ]\n[ dihedraltype ]", &["did you mean [ dihedraltypes ]?"]);

@@ -95,6 +95,16 @@ fn dihedrals_have_all_terms_of_a_block() {
     refused(rows, "X CT HW X 9 0.0 0.65 3\nX HW CT X 9 0.0 0.5 1", &[message]);
 }
 
+/// cos(−nφ − φ₀) is cos(nφ + φ₀): GROMACS computes the potential with a negative multiplicity. Letters of particle
+/// types may be small.
+#[test]
+fn multiplicities_may_be_negative_and_particle_types_small() {
+    let text = crate::literal::replaced(TOP, "X CT CT X 9 0.0 0.65 3", "X CT CT X 9 30.0 0.65 -3");
+    let text = crate::literal::replaced(&text, "HW      1.008 0.0 A 0.0 0.0", "HW 1.008 0.0 a 0.0 0.0");
+    let term = good(&text, &[]).bonded.propers[0];
+    assert_eq!((term.periodicity, term.phase), (3, -30f64.to_radians()));
+}
+
 /// A pair of function type 2 without parameters has no Lennard-Jones interaction in GROMACS: `gmx dump` of version
 /// 2022.5 shows c6 = c12 = 0.
 #[test]

@@ -72,7 +72,8 @@ fn what_is_not_supported_is_refused_with_its_line() {
     let row = |text: &str, words: &[&str]| refused(coli, text, text, words);
     row("         2         1   T   1.64 0 0", &["center of mass", "colinear, relative and bisector"]);
     row("         2         1   F   1.64 0.5 0", &["0.5 times the distance of its hosts"]);
-    row("         2         1   F   0.0 0.5 0", &["whose distance is 0"]);
+    row("         2         1   F   0.0 0.5 0", &["0.5 times the distance of its hosts"]);
+    row("         2         1   F   0.0 0 0", &["whose distance is 0"]);
     row("         1         1   F   1.64 0 0", &["a lone pair of 1 hosts"]);
     row("         4         1   F   1.64 0 0", &["a lone pair of 4 hosts"]);
     row("         2        18   F   1.64 0 0", &["the hosts of the lone pair are not among the 19 atoms of the list"]);

@@ -56,7 +56,7 @@ fn heating() {
 fn production() {
     let imported = file("tutorial-prod.mdin");
     let stage = imported.dynamics();
-    assert_eq!((stage.velocities, stage.com_removal), (Velocities::File, Some(500)));
+    assert_eq!((stage.velocities, stage.com_removal), (Velocities::File, None));
     let thermostat = stage.thermostat.as_ref().unwrap();
     assert_eq!((thermostat.kind, thermostat.coupling_time), (ThermostatKind::VRescale, 1.5));
     let barostat = stage.barostat.as_ref().unwrap();
@@ -89,6 +89,16 @@ fn ramps_that_are_no_single_line_are_named() {
     let two = "&wt type='TEMP0', istep1=0, istep2=500, value1=100.0, value2=310.0 /\n\
                &wt type='TEMP0', istep1=501, istep2=1000, value1=310.0, value2=310.0 /\n&wt type='END' /\n";
     assert_eq!(temperature(two).points(), [(0.0, 100.0), (1.0, 310.0), (2.0, 310.0)]);
+    // at a step of two parts the later part applies, and after the last part temp0
+    let plateaus = "&wt type='TEMP0', istep1=0, istep2=20, value1=300.0, value2=300.0 /\n\
+                    &wt type='TEMP0', istep1=20, istep2=40, value1=400.0, value2=400.0 /\n\
+                    &wt type='TEMP0', istep1=41, istep2=60, value1=500.0, value2=480.0 /\n";
+    let steps = [(0, 300.0), (19, 300.0), (20, 400.0), (40, 400.0), (41, 500.0), (60, 480.0), (61, 310.0)];
+    let found = temperature(plateaus);
+    assert_eq!(found.points().len(), steps.len(), "{found:?}");
+    for ((time, value), (step, expected)) in found.points().iter().zip(steps) {
+        assert!((time - 0.002 * f64::from(step)).abs() < 1e-12 && *value == expected, "{found:?}");
+    }
     for other in [
         "&wt type='TEMP0', istep1=100, istep2=500, value1=100.0, value2=310.0 /\n",
         "&wt type='TEMP0', istep1=0, istep2=500, value1=100.0, value2=310.0, iinc=10 /\n",
@@ -96,6 +106,27 @@ fn ramps_that_are_no_single_line_are_named() {
         assert_eq!(temperature(other).points(), [(0.0, 310.0)]);
         assert!(of(other).differing().contains(&"&wt"));
     }
+}
+
+#[test]
+fn settings_that_depend_on_others_follow_amber() {
+    let of = |keys: &str| text("x.mdin", &format!("t\n&cntrl {keys} /\n"));
+    // names of water are no settings of md
+    let names = of("watnam='WAT', owtnm='O', hwtnm1='H1', ntr=1, restraintmask='@CA', restraint_wt=1, nscm=500, ig=3");
+    assert_eq!(names.dynamics().com_removal, None);
+    assert!(names.text.contains("com_removal") && names.text.contains("ntr = 1"), "{}", names.text);
+    let switched = of("cut=12, fswitch=10, ig=3");
+    assert!(switched.remark("fswitch").text.contains("Steinbach"), "{:?}", switched.remarks);
+    assert!(switched.remark("vdwmeth").text.contains("truncated at the cutoff"), "{:?}", switched.remarks);
+    let off = text(
+        "x.mdin",
+        "t\n&cntrl ntt=3, gamma_ln=1, ig=3 /\n&wt type='TEMP0', istep1=0, istep2=5 /\n&wt type='END' /\n",
+    );
+    assert!(off.remark("&wt").text.contains("nmropt is off") && !off.differing().contains(&"&wt"), "{:?}", off.remarks);
+    // a minimisation writes no frames
+    let minimisation = of("imin=1, ntwx=10");
+    assert!(minimisation.plan.output.trajectories.is_empty());
+    assert!(minimisation.remark("output.trajectory").text.contains("writes no frames"), "{:?}", minimisation.remarks);
 }
 
 #[test]

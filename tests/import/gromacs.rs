@@ -3,6 +3,7 @@
 use md::ensemble::barostat::{Barostat, BarostatKind, PressureCoupling};
 use md::ensemble::schedule::Schedule;
 use md::ensemble::thermostat::ThermostatKind;
+use md::import::{Files, import_text};
 use md::prepare::{ConstraintKind, ElectrostaticsSpec, LjPmeSpec, PmeSpec, Setting};
 use md::run::{Interval, Velocities};
 use md::system::{DispersionCorrection, ListPolicy, LjModifier, Modifier};
@@ -162,6 +163,50 @@ fn methods_are_translated() {
     assert!(!flexible.plan.forces.rigid_water);
     let vacuum = text("x.mdp", "pbc = no\nrcoulomb = 0\nrvdw = 0\nrlist = 0\nnstlist = 0").plan.forces;
     assert_eq!((vacuum.cutoff, vacuum.electrostatics), (Setting::Given(None), ElectrostaticsSpec::Plain));
+}
+
+#[test]
+fn settings_without_their_companions_are_not_lost() {
+    let of = |lines: &str| text("x.mdp", lines);
+    assert_eq!(of("coulomb-modifier = None").plan.forces.coulomb_modifier, Modifier::None);
+    let part = of("coulombtype = PME\nfourier-nx = 60");
+    assert!(part.remark("fourier-nx").text.contains("all three directions"), "{:?}", part.remarks);
+    assert!(of("E-x = 1 0.5 0").remark("E-x").differs);
+    // md removes rotation in vacuum, and only there
+    let vacuum = "pbc = no\nrcoulomb = 0\nrvdw = 0\nrlist = 0\nnstlist = 0\ncomm-mode =";
+    assert!(of(&format!("{vacuum} Linear")).differing().contains(&"comm-mode"));
+    assert!(!of(&format!("{vacuum} Angular")).differing().contains(&"comm-mode"));
+    let cold = of("tcoupl = v-rescale\ntc-grps = System\ntau-t = 1\nref-t = 300\nannealing = single\n\
+                   annealing-npoints = 2\nannealing-time = 0 10\nannealing-temp = 0 300");
+    assert_eq!(cold.dynamics().thermostat.clone().unwrap().temperature.points(), [(0.0, 1e-3), (10.0, 300.0)]);
+    let minimisation = of("integrator = steep\nnstxout = 1");
+    assert!(
+        minimisation.plan.output.trajectories.is_empty() && minimisation.differing().contains(&"output.trajectory")
+    );
+    let frozen = of("freezegrps = System\nfreezedim = Y Y Y");
+    assert!(frozen.text.contains("would move frozen atoms"), "{}", frozen.text);
+}
+
+/// Tests macros that switch on restraints, and coordinates without velocities.
+#[test]
+fn the_topology_and_the_coordinates_decide() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let topology = "[ defaults ]\n1 2 yes 0.5 0.8333\n[ atomtypes ]\nA 6 12.0 0.0 A 0.3 0.4\n[ moleculetype ]\nM 3\n[ atoms ]\n\
+                    1 A 1 M A1 1 0.0\n2 A 1 M A2 1 0.0\n3 A 1 M A3 1 0.0\n4 A 1 M A4 1 0.0\n[ bonds ]\n1 2 1 0.15 1000\n\
+                    2 3 1 0.15 1000\n3 4 1 0.15 1000\n#ifdef HOLD\n[ position_restraints ]\n1 1 500 500 500\n#endif\n\
+                    #ifdef DIHRES\n[ dihedral_restraints ]\n1 2 3 4 1 180 0 10\n#endif\n#ifdef OTHER\n[ exclusions ]\n1 4\n#endif\n[ system ]\nm\n[ molecules ]\nM 1\n";
+    std::fs::write(path("m.top"), topology).unwrap();
+    let atoms = (1..=4).map(|k| format!("    1M       A{k}{k:5}   1.{k}00   1.000   1.000\n")).collect::<String>();
+    std::fs::write(path("m.gro"), format!("m\n4\n{atoms}   3.0 3.0 3.0\n")).unwrap();
+    let files = Files { topology: Some(path("m.top")), coordinates: Some(path("m.gro")), ..Files::default() };
+    let lines = "define = -DHOLD -DDIHRES -DOTHER\nnsteps = 3";
+    let imported = import_text(lines, &path("x.mdp"), &files, folder.path()).unwrap();
+    assert_eq!(imported.plan.system.define, ["OTHER"]);
+    assert_eq!(imported.plan.stages[0].position_restraints.len(), 1);
+    assert!(imported.remark("define").text.contains("the macro DIHRES is left out"), "{:?}", imported.remarks);
+    assert_eq!(imported.dynamics().velocities, Velocities::Generate { temperature: 1e-3 });
+    assert!(imported.remark("gen-vel").text.contains("starts at rest"), "{:?}", imported.remarks);
 }
 
 #[test]

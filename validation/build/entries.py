@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Builds every entry below some folders with `md build`, and compares the energies with OpenMM.
 
-  python3 validation/build/entries.py FOLDER... [--md target/release/md] [--atoms 6000] [--forcefield amber14]
+  python3 validation/build/entries.py FOLDER... [--md target/release/md] [--atoms 6000] [--forcefield amber14] [--hetero]
 
 Each PDB and PDBx/mmCIF file is built in vacuum without hetero groups. For systems of up to --atoms atoms, the potential
 energy of `md energy` in double precision is compared with that of OpenMM's ForceField.createSystem (Reference platform, no
 cutoff) for the same force field and the positions in system.pdb. Prints a line for each file, and a table of the reasons of
 refusals. Ends with 1 if an energy differs by more than 1e-6 or the program ends abnormally. Needs the package openmm.
+
+With --hetero, hetero groups are kept, and the energies of glycoproteins are compared, too.
 
 With --salt "Mg2+,Cl-,0.15 M", each entry is built in water with this salt, at a padding of 0.5 nm. The energy is that of the
 molecules of the cell without periodic images.
@@ -39,16 +41,19 @@ REASONS = {
 }
 
 
-def energy(folder, field, pdb):
+def energy(folder, field, pdb, hetero):
     """Potential energy with OpenMM for the positions of a PDB or PDBx/mmCIF file, kJ/mol."""
     from openmm import Context, Platform, VerletIntegrator, unit
-    from openmm.app import ForceField, NoCutoff, PDBFile, PDBxFile
+    from openmm.app import AmberPrmtopFile, ForceField, NoCutoff, PDBFile, PDBxFile
 
     pdb = (PDBxFile if pdb.endswith(".cif") else PDBFile)(str(folder / pdb))
     # an AMBER topology has harmonic terms for the bonds of water, and a GROMACS topology has rigid water without these
     # terms
     rigid = not (folder / "system.prmtop").exists()
-    system = ForceField(*FIELDS[field]).createSystem(pdb.topology, nonbondedMethod=NoCutoff, constraints=None, rigidWater=rigid)
+    # OpenMM knows the bonds of sugars only from a topology, and its force field of sugars has other caps of peptides
+    topology = AmberPrmtopFile(str(folder / "system.prmtop")).topology if hetero else pdb.topology
+    files = [*FIELDS[field], *(["amber14/GLYCAM_06j-1.xml"] if hetero else [])]
+    system = ForceField(*files).createSystem(topology, nonbondedMethod=NoCutoff, constraints=None, rigidWater=rigid)
     context = Context(system, VerletIntegrator(0.001), Platform.getPlatformByName("Reference"))
     context.setPositions(pdb.positions)
     return context.getState(getEnergy=True).getPotentialEnergy().value_in_unit(unit.kilojoule_per_mole)
@@ -78,7 +83,7 @@ def attempt(md, path, folder, options):
     if options.salt:
         cation, anion, concentration = options.salt.split(",")
         cell = ["--padding", "0.5 nm", "--cation", cation, "--anion", anion, "--salt", concentration]
-    wishes = [*cell, "--drop-hetero", "--forcefield", options.forcefield, "-o", folder]
+    wishes = [*cell, *([] if options.hetero else ["--drop-hetero"]), "--forcefield", options.forcefield, "-o", folder]
     done = subprocess.run([md, "build", path, *wishes], capture_output=True, text=True)
     seconds = time.monotonic() - started
     if done.returncode != 0:
@@ -98,7 +103,7 @@ def attempt(md, path, folder, options):
     subprocess.run([md, "energy", folder / source, "--json", folder / "energy.json", *settings], check=True, capture_output=True)
     ours = json.loads((folder / "energy.json").read_text())["energies"]["potential"]
     try:
-        theirs = energy(folder, options.forcefield, pdb)
+        theirs = energy(folder, options.forcefield, pdb, options.hetero)
     except Exception as error:  # noqa: BLE001, the reason is printed
         return f"built, {atoms} atoms, {seconds:.1f} s; OpenMM: {str(error)[:100]}", "built", True
     off = abs(ours - theirs) / max(abs(theirs), 1.0)
@@ -111,6 +116,7 @@ def main():
     parser.add_argument("--md", type=pathlib.Path, default=pathlib.Path("target/release/md"))
     parser.add_argument("--atoms", type=int, default=6000)
     parser.add_argument("--salt", metavar="CATION,ANION,CONCENTRATION")
+    parser.add_argument("--hetero", action="store_true")
     parser.add_argument("--forcefield", choices=FIELDS, default="amber14")
     options = parser.parse_args()
     out = pathlib.Path(__file__).resolve().parent / "out"

@@ -137,6 +137,13 @@ pub fn recognise<R>(formats: &'static [Format<R>], what: &str, bytes: &[u8]) -> 
         if is_run_input(bytes) {
             return Problem::new("md does not read GROMACS run input files (tpr)").help(OF_RUN_INPUT);
         }
+        if prmtop::is_old_topology(bytes) {
+            let problem =
+                Problem::new("md does not read AMBER topologies in the format before AMBER 7 (without %FLAG)");
+            return problem
+                .at_line(1)
+                .help("write the file again with ParmEd: parmed OLD, then the command outparm NEW");
+        }
         let names: Vec<&str> = formats.iter().map(|format| format.name).collect();
         let problem = Problem::new(format!("unknown format of a {what} file")).at_line(1);
         problem.help(format!("known formats: {}", names.join(", ")))

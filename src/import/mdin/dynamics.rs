@@ -40,6 +40,11 @@ fn com_removal(draft: &mut Draft<'_>, stage: &Dynamics) -> Option<u32> {
         draft.carried_as(key, &["nscm", "ntt"], "Langevin dynamics keeps the velocity of the center of mass");
         return None;
     }
+    if draft.whole("ntr") != 0 {
+        // `mdread2` of sander sets nscm = 0
+        draft.carried_as(key, &["nscm", "ntr"], "AMBER does not remove the motion of the center of mass with ntr = 1");
+        return None;
+    }
     let every = draft.count("nscm");
     draft.carried(key, &["nscm"]);
     (every > 0).then(|| u32::try_from(every).unwrap_or(u32::MAX))
@@ -107,27 +112,43 @@ fn temperature(draft: &mut Draft<'_>, stage: &mut Dynamics) {
 }
 
 /// Translates the ramp of the target temperature that `&wt` namelists of the type TEMP0 describe. Each part of the ramp
-/// begins at the end of the part before, and the first part begins with the run. Returns whether the ramp is
+/// begins at the end of the part before, and the first part begins with the run. At a step of two parts, the later part
+/// applies; after the last part, temp0 applies (subroutine `modwt` of sander and pmemd). Returns whether the ramp is
 /// translated.
 pub(super) fn ramp(draft: &mut Draft<'_>, stage: &mut Dynamics) -> bool {
     let timestep = stage.timestep;
+    let (steps, after) = (draft.whole("nstlim") as f64, draft.real("temp0"));
     let parts = restraints::ramps(draft.others()).filter(|parts| !parts.is_empty() && draft.whole("nmropt") != 0);
     let (Some(parts), Some(thermostat)) = (parts, &mut stage.thermostat) else { return false };
-    let (mut points, mut end): (Vec<(f64, f64)>, f64) = (vec![], 0.0);
+    // step, and temperature at this step
+    let mut points: Vec<(f64, f64)> = vec![];
     for [first, last, from, to] in parts {
+        let end = points.last().map_or(0.0, |&(end, _)| end);
         if !(0.0..=1.0).contains(&(first - end)) || last <= first {
             return false;
         }
-        // the step after the end of the part before is its end
-        let begin =
-            if first <= end + 1.0 && points.last().is_none_or(|&(_, value)| value == from) { end } else { first };
-        if points.last().is_none_or(|&(time, _)| time < begin * timestep) {
-            points.push((begin * timestep, from.max(COLD)));
+        match points[..] {
+            [] => points.push((0.0, from)),
+            [.., (_, value)] if value == from => {}
+            [.., (before, earlier), (end, value)] if first == end => {
+                // the part before ends one step earlier
+                points.pop();
+                if end - 1.0 > before {
+                    points.push((end - 1.0, value - (value - earlier) / (end - before)));
+                }
+                points.push((first, from));
+            }
+            _ => points.push((first, from)),
         }
-        points.push((last * timestep, to.max(COLD)));
-        end = last;
+        points.push((last, to));
     }
-    let Some(schedule) = Schedule::new(points) else { return false };
+    if let Some(&(end, value)) = points.last().filter(|&&(end, _)| end < steps)
+        && value != after
+    {
+        points.push((end + 1.0, after));
+    }
+    let points = points.into_iter().map(|(step, value)| (step * timestep, value.max(COLD)));
+    let Some(schedule) = Schedule::new(points.collect()) else { return false };
     thermostat.temperature = schedule;
     draft.carried_as("stage.thermostat.temperature", &["nmropt"], "the ramp of the namelists &wt with TEMP0");
     true

@@ -103,6 +103,11 @@ fn lennard_jones(draft: &mut Draft<'_>, cutoff: f64, periodic: bool) {
             unexpected(draft, "fswitch", "a switch must begin before the cutoff");
         }
         draft.plan.forces.lj_modifier = Setting::Given(LjModifier::ForceSwitch { from: switch / PER_NM });
+        draft.differs(
+            "fswitch",
+            "md switches the force by the polynomial of GROMACS, and AMBER by that of Steinbach and Brooks (J. Comput. \
+             Chem. 15, 667 (1994)): forces differ between fswitch and cut, and energies by a small constant",
+        );
         draft.carried_as("forces.lj_switch", &["fswitch"], "in A");
         draft.carried("forces.lj_modifier", &["fswitch"]);
     } else {
@@ -115,6 +120,11 @@ fn lennard_jones(draft: &mut Draft<'_>, cutoff: f64, periodic: bool) {
         LJ_PME if periodic => lj_pme(draft),
         0 | 1 | LJ_PME => {
             draft.carried("forces.dispersion_correction", &["vdwmeth"]);
+            if switch > 0.0 && periodic && method == 1 {
+                let text = "md corrects the energy and pressure that the switch takes away, too; AMBER corrects as if the \
+                            potential were only truncated at the cutoff";
+                draft.differs("vdwmeth", text);
+            }
             if periodic && method == 1 { DispersionCorrection::AllPairs } else { DispersionCorrection::Off }
         }
         _ => return unexpected(draft, "vdwmeth", "expected 0 (none), 1 (a correction) or 3 (PME)"),

@@ -1,9 +1,12 @@
 //! Translation of AMBER's position restraints (`ntr`) and of atoms that do not move (`ibelly`).
 
+use std::collections::BTreeSet;
+
 use super::{Draft, PER_NM, masks};
-use crate::format::{TopologyOptions, read_names};
+use crate::format::{TopologyOptions, read_names, read_topology};
 use crate::restraint::ReferenceScaling;
 use crate::run::PositionRestraint;
+use crate::select::select;
 use crate::units::KCAL;
 
 pub(super) fn translate(draft: &mut Draft<'_>) {
@@ -48,10 +51,15 @@ fn restrain(draft: &mut Draft<'_>, select: String) {
     let scaling = if is_coupled { ReferenceScaling::CenterOfMass } else { ReferenceScaling::None };
     let words = match (&reference, is_coupled) {
         (None, false) => "reference: the initial positions",
-        (None, true) => "reference: the initial positions, whose center of mass scales with the cell",
+        (None, true) => "reference: the initial positions, whose common center of mass scales with the cell",
         (Some(_), false) => "",
-        (Some(_), true) => "the center of mass of the reference scales with the cell",
+        (Some(_), true) => "the common center of mass of the reference scales with the cell",
     };
+    if is_coupled && spans_molecules(draft, &select) {
+        let text =
+            "the references move with their common center of mass; AMBER scales the center of mass of each molecule";
+        draft.differs("restraintmask", text);
+    }
     draft.position_restraints.push(PositionRestraint {
         select,
         force_constant: force_constant.into(),
@@ -60,4 +68,13 @@ fn restrain(draft: &mut Draft<'_>, select: String) {
         reference_scaling: scaling,
     });
     draft.carried_as("stage.position_restraints", &["ntr", "restraintmask", "restraint_wt"], words);
+}
+
+/// Whether a selection has atoms of several molecules; false if the topology cannot be read.
+fn spans_molecules(draft: &Draft<'_>, selection: &str) -> bool {
+    let Ok(found) = read_topology(&draft.plan.system.topology) else { return false };
+    let molecules = found.topology.molecules();
+    let atoms = select(&found.topology, selection).unwrap_or_default();
+    let of: BTreeSet<usize> = atoms.iter().map(|&atom| molecules.of_atom(atom as usize)).collect();
+    of.len() > 1
 }

@@ -25,7 +25,12 @@ const RUN: &[Key] = &[
     carried("nmropt", "0"),
     absent("jar", "0", "md does not read moving targets: set \"rate\" in the restraint to (r2a - r2) / (nstlim dt)"),
     no_use("nsnb", "md updates its lists when necessary"),
+    no_use("watnam owtnm hwtnm1 hwtnm2", "md knows waters by their atoms"),
+    no_use("ntrx irandom timlim npscal ndfmin fixcom", INSIDE),
+    absent("mask_from_ref", "0", "md selects restrained atoms by the initial positions"),
 ];
+
+const INSIDE: &str = "a detail of AMBER's programs";
 
 const MINIMISER: &str = "a parameter of AMBER minimisers; md uses steepest descent to remove clashes, then L-BFGS";
 
@@ -38,7 +43,12 @@ const OUTPUT: &[Key] = &[
     no_use("ntxo", "md writes final.rst7 and its own checkpoints"),
     carried("ioutfm", "1"),
     carried("iwrap", "0"),
-    no_use("ntave", "averages are in the log"),
+    no_use("ntave ene_avg_sampling", "averages are in the log"),
+    no_use(
+        "mdinfo_flush_interval mdout_flush_interval dbg_atom_redistribution loadbal_verbose profile_mpi exch_ntpr",
+        INSIDE,
+    ),
+    no_use("lastist lastrst iesp nion n3b", INSIDE),
     no_use("idecomp", "md writes only the energies of the whole system"),
     no_use("iscale noeskp ipnlty mxsub scalm pencut tausw", "a parameter of NMR restraints"),
 ];
@@ -47,6 +57,8 @@ const FORCES: &[Key] = &[
     carried("ntf ntb", "1"),
     carried("cut es_cutoff vdw_cutoff", ""),
     carried("fswitch", "-1"),
+    absent("cut_inner", "", "md has one cutoff for forces of all steps"),
+    absent("ips", "0", "md has no isotropic periodic sum"),
     carried("ntc", "1"),
     carried("tol", "1e-5"),
     no_use("jfastw", "waters are rigid if bonds to hydrogen are constrained"),
@@ -107,6 +119,9 @@ const EWALD: &[Key] = &[
     no_use("netfrc", "md removes the motion of the center of mass"),
     no_use("verbose", "the log describes PME"),
     no_use("frameon chngmask", "md derives extra points from the topology"),
+    no_use("a b c alpha beta gamma", "the coordinate file has the cell"),
+    no_use("skin_permit ischrgd nogrdptrs block_fft fft_blk_y_divisor excl_recip excl_master atm_redist_freq", INSIDE),
+    no_use("fft_grids_per_ang", "forces.pme sets the grid"),
     no_use("indmeth diptol maxiter dipmass diptau irstdip scaldip", "a parameter of polarisable force fields"),
 ];
 
@@ -114,25 +129,35 @@ const MODULES: &[Key] = &[
     absent("icfe", "0", "md has no free-energy perturbation"),
     absent("ifsc", "0", "md has no soft core"),
     part(
-        "clambda klambda dvdl_norest logdvdl crgmask scmask* timask* scalpha scbeta gti_* ifmbar bar_* mbar_* \
-         tishake",
+        "clambda klambda dvdl_norest logdvdl crgmask scmask* timask* scalpha scbeta gti_* ifmbar ifmbar_net bar_* mbar_* \
+         tishake dynlmb",
         "icfe",
     ),
     absent("icnstph", "0", "md has only constant protonation states"),
     absent("icnste", "0", "md has only constant oxidation states"),
     part("ntcnstph ntrelax solvph", "icnstph"),
-    part("ntcnste solve", "icnste"),
+    part("ntcnste ntrelaxe solve", "icnste"),
     absent("iamd", "0", "md has no accelerated dynamics"),
-    part("ethreshd alphad ethreshp alphap w_amd", "iamd"),
+    part("ethreshd alphad ethreshp alphap w_amd iamdlag", "iamd"),
+    absent("scaledMD", "0", "md has no scaled dynamics"),
+    absent("ineb", "0", "md has no nudged elastic bands"),
+    part("skmin skmax", "ineb"),
+    absent("mcwat", "0", "md has no Monte Carlo moves of waters"),
+    part("mcint nmd", "mcwat"),
+    absent("hybridgb", "0", "md has no implicit solvent"),
+    part("numwatkeep", "hybridgb"),
+    absent("iphmd", "0", "md has no dynamics at constant pH"),
+    absent("ifsams", "0", "md has no self-adjusted mixture sampling"),
+    absent("gremd_acyc reweight", "0", "set ensemble.exchange for replica exchange"),
     absent("igamd", "0", "md has no Gaussian accelerated dynamics"),
-    part("iE irest_gamd ntcmd* nteb* sigma0*", "igamd"),
+    part("iE iED iEP iVm irest_gamd ntcmd* nteb* sigma0* sigmaVD VmaxD cutoffD igamdlag", "igamd"),
     absent("ivcap", "0", "md has no solvent cap"),
     part("fcap cutcap xcap ycap zcap", "ivcap"),
     absent("iamoeba", "0", "md has no AMOEBA force field"),
     absent("ifqnt", "0", "md has no QM/MM"),
     absent("ievb", "0", "md has no empirical valence bonds"),
     absent("isgld", "0", "md has no self-guided dynamics"),
-    part("tsgavg sgft tempsg isgsta isgend", "isgld"),
+    part("tsgavg sgft sgff sgfd tempsg isgsta isgend", "isgld"),
     absent("itgtmd", "0", "md has no targeted dynamics"),
     part("tgtrmsd tgtmdfrc tgtfitmask tgtrmsmask", "itgtmd"),
     absent("infe", "0", "md has no adaptively biased dynamics"),

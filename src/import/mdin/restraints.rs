@@ -42,13 +42,16 @@ const WEIGHTS: [&str; 6] = ["rest", "all", "disav", "angav", "torav", "nstep0"];
 
 /// Translates the restraints. `is_ramped` tells whether the ramp of the temperature is translated.
 pub(super) fn translate(draft: &mut Draft<'_>, is_ramped: bool) {
-    let is_on = draft.whole("nmropt") != 0;
+    // sander and pmemd set nmropt = 1 if jar = 1
+    let is_on = draft.whole("nmropt") != 0 || draft.whole("jar") != 0;
     let mut rows = None;
     let mut weighed = false;
     for entry in draft.others() {
         let (differs, text) = match kind_of(entry) {
-            Other::Restraints(_) if is_on => continue,
-            Other::Restraints(_) => (false, "the entry has no effect, because nmropt is off"),
+            Other::Restraints(_) | Other::Weight | Other::Ramp if !is_on => {
+                (false, "the entry has no effect, because nmropt is off")
+            }
+            Other::Restraints(_) => continue,
             Other::Rows(steps) => {
                 rows = steps;
                 (false, "output.restraints sets the interval")

@@ -73,9 +73,11 @@ fn com_removal(draft: &mut Draft<'_>, stage: &Dynamics) -> Option<u32> {
         return None;
     }
     match mode.as_str() {
+        "linear" if draft.word("pbc") == "no" => draft.differs("comm-mode", "without a cell md also removes rotation"),
         "linear" => {}
+        "angular" if draft.word("pbc") == "no" => {}
         "angular" => {
-            draft.differs("comm-mode", "md removes rotation only without a cell, and otherwise only translation");
+            draft.differs("comm-mode", "md removes rotation only without a cell, and otherwise only translation")
         }
         "linearaccelerationcorrection" => {
             draft.differs("comm-mode", "md removes translation, without the correction for acceleration")

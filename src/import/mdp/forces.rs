@@ -67,10 +67,7 @@ fn electrostatics(draft: &mut Draft<'_>, cutoff: f64) {
     draft.carried(key, &["coulombtype"]);
     draft.plan.forces.electrostatics = match word.as_str() {
         "pme" => pme(draft, cutoff),
-        "cutoff" => {
-            draft.carried_as(key, &["coulombtype"], "the potential is shifted to zero at the cutoff, as in GROMACS");
-            ElectrostaticsSpec::Plain
-        }
+        "cutoff" => ElectrostaticsSpec::Plain,
         "reactionfield" | "generalizedreactionfield" | "reactionfieldnec" => reaction_field(draft, None),
         "reactionfieldzero" => reaction_field(draft, Some(f64::INFINITY)),
         "switch" | "shift" | "encadshift" | "user" => {
@@ -86,13 +83,19 @@ fn electrostatics(draft: &mut Draft<'_>, cutoff: f64) {
         }
         word => return draft.unsupported("coulombtype", word, "expected PME, Cut-off or Reaction-Field"),
     };
+    let is_plain = draft.plan.forces.electrostatics == ElectrostaticsSpec::Plain;
     let is_pme = matches!(draft.plan.forces.electrostatics, ElectrostaticsSpec::Pme(_));
     let modifier = draft.word("coulomb-modifier");
     draft.plan.forces.coulomb_modifier = match modifier.as_str() {
-        "none" | "exactcutoff" if is_pme => Modifier::None,
+        "none" | "exactcutoff" if is_pme || is_plain => Modifier::None,
         _ => Modifier::PotentialShift,
     };
-    if is_pme {
+    if is_plain && draft.plan.forces.coulomb_modifier == Modifier::PotentialShift {
+        let words = "the potential of interacting pairs is zero at the cutoff; GROMACS also shifts the energies of excluded \
+                     pairs and of each atom with itself, a constant";
+        draft.carried_as(key, &["coulombtype"], words);
+    }
+    if is_pme || is_plain {
         draft.carried("forces.coulomb_modifier", &["coulomb-modifier"]);
         if !["none", "exactcutoff", "potentialshift", "potentialshiftverlet"].contains(&modifier.as_str()) {
             draft.differs("coulomb-modifier", "the potential is shifted to zero at the cutoff");
@@ -139,7 +142,13 @@ const FOURIER: [&str; 3] = ["fourier-nx", "fourier-ny", "fourier-nz"];
 /// Returns the numbers of grid points along a, b and c; `None` unless the file sets all three numbers.
 fn grid(draft: &mut Draft<'_>) -> Option<[usize; 3]> {
     let grid = FOURIER.map(|name| draft.count(name) as usize);
-    grid.iter().all(|&points| points > 0).then_some(grid)
+    if grid.contains(&0) {
+        for (name, _) in FOURIER.iter().zip(grid).filter(|(_, points)| *points > 0) {
+            draft.differs(name, "md takes the numbers of grid points of all three directions or of none");
+        }
+        return None;
+    }
+    Some(grid)
 }
 
 /// Translates LJ-PME, which in GROMACS uses the grid of electrostatics.

@@ -24,7 +24,8 @@ pub(super) fn translate(draft: &mut Draft<'_>, known: &Groups) {
         None => {
             let names = groups.join(" ");
             let text = format!(
-                "the groups are unknown: give the index file with --index, or set \"frozen\" in the stage instead of {}",
+                "the groups are unknown ({}); set \"frozen\" in the stage instead of {}",
+                known.reason(&groups),
                 shortened(&names)
             );
             draft.differs("freezegrps", text);

@@ -9,7 +9,7 @@ use std::path::Path;
 use super::{Draft, shortened};
 use crate::error::Problem;
 use crate::format::file;
-use crate::import::atoms::indices;
+use crate::import::atoms::{MOST_RANGES, indices};
 
 /// GROMACS' default groups and equivalent selections (`src/gromacs/topology/index.cpp`: the backbone consists of N,
 /// CA and C; the main chain includes the oxygens of the carboxyl groups).
@@ -81,6 +81,20 @@ impl Groups {
             1 => None,
             _ => Some(format!("the index file has several groups {name}")),
         }
+    }
+
+    /// Returns why one of the groups with these names has no selection, for a remark.
+    pub(super) fn reason(&self, names: &[&str]) -> String {
+        if matches!(self, Groups::Default) {
+            return "give the index file with --index".to_owned();
+        }
+        let of_group = |name: &&str| match self.missing(name) {
+            None if self.selection(name).is_none() => {
+                Some(format!("the group {name} is empty or has more than {MOST_RANGES} ranges of consecutive atoms"))
+            }
+            missing => missing,
+        };
+        names.iter().find_map(of_group).unwrap_or_default()
     }
 
     /// Returns the selections of the groups with these names; `None` if one of the groups has no selection.

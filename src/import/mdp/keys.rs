@@ -181,10 +181,10 @@ const REMOVED: &[Key] = &[
     no_use("nstcheckpoint", "output.checkpoint sets the wall-clock time between checkpoints"),
     no_use(
         "optimize-fft ns-type rlistlong nstcalclr adress* gb-* nstgbradii rgbradii sa-* QMmethod QMbasis QMcharge \
-         QMmult SH CASorbitals CASelectrons SAon SAoff SAsteps MMChargeScaleFactor bOPT bTS OpenMM-platform E-x \
-         E-y E-z E-xt E-yt E-zt",
+         QMmult SH CASorbitals CASelectrons SAon SAoff SAsteps MMChargeScaleFactor bOPT bTS OpenMM-platform",
         GONE,
     ),
+    absent("E-x E-y E-z E-xt E-yt E-zt", "", "md has no electric field"),
 ];
 
 const GONE: &str = "GROMACS ignores it";

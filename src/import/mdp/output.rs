@@ -71,8 +71,8 @@ fn selection(draft: &mut Draft<'_>, known: &Groups, names: &mut Vec<&str>) -> Op
     }
     let Some(selections) = known.selections(&groups) else {
         let text = format!(
-            "the groups are unknown, so all atoms are written: give the index file with --index, or set select instead \
-             of {}",
+            "the groups are unknown ({}), so all atoms are written; set select instead of {}",
+            known.reason(&groups),
             shortened(&groups.join(" "))
         );
         draft.differs("compressed-x-grps", text);

@@ -32,17 +32,46 @@ struct Group {
     atoms: Vec<u32>,
 }
 
+/// Returns the options that read the topology with the macros of the plan and with further macros.
+fn options<'a>(draft: &Draft<'_>, macros: impl Iterator<Item = &'a str>) -> TopologyOptions {
+    let system = &draft.plan.system;
+    TopologyOptions {
+        include: system.include.iter().chain(&draft.files.include).cloned().collect(),
+        define: system.define.iter().cloned().chain(macros.map(ToOwned::to_owned)).collect(),
+        ..TopologyOptions::default()
+    }
+}
+
+/// Whether a macro enables position restraints of the topology.
+pub(super) fn are_enabled(draft: &Draft<'_>, name: &str) -> bool {
+    let count = |options: TopologyOptions| {
+        read_position_restraints(&draft.plan.system.topology, &options).map_or(0, |restraints| restraints.len())
+    };
+    count(options(draft, [name].into_iter())) > count(options(draft, [].into_iter()))
+}
+
+/// Leaves out each macro with which the topology has terms that `md` does not support, such as restraints of dihedral
+/// angles, and records a remark.
+pub(super) fn leave_out_unsupported(draft: &mut Draft<'_>, macros: &mut Vec<&str>) {
+    let topology = draft.plan.system.topology.clone();
+    if read_topology_with(&topology, &options(draft, [].into_iter())).is_err() {
+        return;
+    }
+    macros.retain(|name| {
+        let Err(error) = read_topology_with(&topology, &options(draft, [*name].into_iter())) else { return true };
+        draft.differs(
+            "define",
+            format!("the macro {name} is left out, because with it md cannot read the topology: {error}"),
+        );
+        false
+    });
+}
+
 /// Translates the position restraints of the topology. `macros` are the macros of `define` that may enable position
 /// restraints.
 pub(super) fn translate(draft: &mut Draft<'_>, macros: &[&str]) {
-    let system = &draft.plan.system;
-    let of_files = draft.files.include.iter();
-    let mut options = TopologyOptions {
-        include: system.include.iter().chain(of_files).cloned().collect(),
-        define: system.define.iter().cloned().chain(macros.iter().map(|&name| name.to_owned())).collect(),
-        ..TopologyOptions::default()
-    };
-    let topology = system.topology.clone();
+    let mut options = options(draft, macros.iter().copied());
+    let topology = draft.plan.system.topology.clone();
     let names = macros.join(", ");
     let restraints = match read_position_restraints(&topology, &options) {
         Ok(restraints) if !restraints.is_empty() => restraints,

@@ -23,7 +23,7 @@ pub(super) fn translate(draft: &mut Draft<'_>, groups: &Groups, is_dynamics: boo
     }
     let coordinates = draft.count("pull-ncoords");
     let mut names = vec!["pull".to_owned()];
-    let (mut unnamed, mut left) = (vec![], vec![]);
+    let (mut unnamed, mut left, mut unknown) = (vec![], vec![], vec![]);
     for number in 1..=coordinates.min(MOST_COORDINATES) {
         let found = Coordinate { draft, number }.restraint(is_dynamics);
         match found {
@@ -31,6 +31,7 @@ pub(super) fn translate(draft: &mut Draft<'_>, groups: &Groups, is_dynamics: boo
             Ok(restraint) => {
                 let of_groups: Vec<&str> = restraint.groups.iter().map(String::as_str).collect();
                 let Some(selections) = groups.selections(&of_groups) else {
+                    unknown.extend(restraint.groups.iter().cloned());
                     unnamed.push(spell_restraint(&restraint));
                     continue;
                 };
@@ -48,8 +49,8 @@ pub(super) fn translate(draft: &mut Draft<'_>, groups: &Groups, is_dynamics: boo
     if !unnamed.is_empty() {
         let list = unnamed.join(", ");
         left.push(format!(
-            "the groups are unknown: give the index file with --index, or set in the stage, with selections instead of \
-             names, restraints = [{list}]"
+            "the groups are unknown ({}); set in the stage, with selections instead of names, restraints = [{list}]",
+            groups.reason(&unknown.iter().map(String::as_str).collect::<Vec<&str>>())
         ));
     }
     if !draft.restraints.is_empty() {

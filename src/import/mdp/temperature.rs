@@ -5,7 +5,7 @@ use super::dynamics::interval;
 use super::groups::Groups;
 use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::{ThermostatGroup, ThermostatKind};
-use crate::import::coupling;
+use crate::import::coupling::{self, COLD};
 use crate::run::Dynamics;
 
 /// Temperature group of `tc-grps`.
@@ -29,13 +29,20 @@ pub(super) fn translate(draft: &mut Draft<'_>, stage: &mut Dynamics, known: &Gro
         groups.iter().any(|group| (&group.temperature, group.coupling_time) != (&base.temperature, base.coupling_time));
     if groups.iter().any(|group| group.selection.is_none()) {
         if differ {
-            let text = "groups are unknown (give an index file with --index): the whole system is one group with the \
-                        values of the first unknown group";
+            let names: Vec<&str> = groups.iter().chain([&base]).map(|group| group.name.as_str()).collect();
+            let text = format!(
+                "groups are unknown ({}): the whole system is one group with the values of the first unknown group",
+                known.reason(&names)
+            );
             draft.differs("tc-grps", text);
         }
         groups.clear();
     } else if base.selection.is_none() && differ {
-        let text = format!("group {} is unknown: it is taken for all atoms that are in no other group", base.name);
+        let text = format!(
+            "group {} is unknown ({}): it is taken for all atoms that are in no other group",
+            base.name,
+            known.reason(&[&base.name])
+        );
         draft.differs("tc-grps", text);
     }
     let every = interval(draft, "nsttcouple");
@@ -165,7 +172,9 @@ fn annealing(draft: &mut Draft<'_>, temperatures: &[f64]) -> Option<Vec<Schedule
     let [counts, mut times, mut values] = lists.map(Vec::into_iter);
     let mut schedules = vec![];
     for ((method, &temperature), count) in methods.iter().zip(temperatures).zip(counts.chain(std::iter::repeat(0.0))) {
-        let points: Vec<(f64, f64)> = times.by_ref().zip(values.by_ref()).take(count as usize).collect();
+        // md has no temperature of zero
+        let points = times.by_ref().zip(values.by_ref().map(|value| if value == 0.0 { COLD } else { value }));
+        let points: Vec<(f64, f64)> = points.take(count as usize).collect();
         if method.eq_ignore_ascii_case("no") {
             schedules.push(temperature.into());
             continue;

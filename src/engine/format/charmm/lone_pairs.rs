@@ -105,12 +105,10 @@ const KINDS: &str = "md supports colinear, relative and bisector lone pairs with
 
 /// Returns the construction of a site from its hosts. The error names the kind of site that is not supported.
 fn construction(hosts: &[u32], [distance, second, third]: [f64; 3]) -> Result<Construction, String> {
-    if distance == 0.0 {
-        return Err("a lone pair whose distance is 0".into());
-    }
     let length = distance.abs() * ANGSTROM;
     match *hosts {
         [_, _] if second != 0.0 => Err(format!("a lone pair at {second} times the distance of its hosts")),
+        _ if distance == 0.0 => Err("a lone pair whose distance is 0".into()),
         // a positive distance places the site on the side of the first host away from the second host
         [i, j] => Ok(Construction::FixedDistance2 { atoms: [i, j], distance: -distance * ANGSTROM }),
         [i, j, k] => {

@@ -179,7 +179,7 @@ impl ForceField {
         let element = if numbered { u8::try_from(fields.integer("an atomic number")?).ok() } else { None };
         let (mass, charge) = (fields.real("a mass")?, fields.real("a charge")?);
         let particle = fields.word("a particle type")?;
-        if !["A", "V", "D"].contains(&particle) {
+        if !["A", "V", "D"].iter().any(|known| particle.eq_ignore_ascii_case(known)) {
             let help = "shells and other particles are not supported; A is an atom, V or D a virtual site";
             return Err(unsupported(format!("particle type {particle}"), help));
         }

@@ -10,6 +10,7 @@ use super::directive::{Directive, unknown_function, unsupported};
 use super::fields::real;
 use crate::error::Problem;
 use crate::system::{Angle, Bond, BondedTerms, G96Angle, G96Bond, HarmonicImproper, RyckaertBellemans, Torsion};
+use crate::term::MAX_PERIODICITY;
 
 /// Largest number of parameters of a function type.
 const MOST: usize = 6;
@@ -143,12 +144,10 @@ impl Function {
                 }
             }
             (Kind::Proper | Kind::Improper, &[i, j, k, l]) => {
-                let torsion = Torsion {
-                    atoms: [i, j, k, l],
-                    periodicity: periodicity(p[2])?,
-                    phase: p[0].to_radians(),
-                    force_constant,
-                };
+                // cos(−nφ − φ₀) = cos(nφ + φ₀)
+                let phase = if p[2] < 0.0 { -p[0] } else { p[0] }.to_radians();
+                let torsion =
+                    Torsion { atoms: [i, j, k, l], periodicity: periodicity(p[2].abs())?, phase, force_constant };
                 let list = if self.kind == Kind::Proper { &mut bonded.propers } else { &mut bonded.impropers };
                 list.push(torsion);
             }
@@ -179,9 +178,10 @@ pub(super) fn same_state(first: &[f64], second: &[f64]) -> Parsed<()> {
     Err(unsupported("the parameters of states A and B differ", help))
 }
 
+/// Returns the periodicity of a torsion from its multiplicity, which must not be negative.
 fn periodicity(value: f64) -> Parsed<u8> {
-    if value.fract() == 0.0 && (0.0..=f64::from(u8::MAX)).contains(&value) {
+    if value.fract() == 0.0 && value <= f64::from(MAX_PERIODICITY) {
         return Ok(value as u8);
     }
-    Err(Problem::new(format!("the multiplicity {value} is not a whole number from 0 to {}", u8::MAX)))
+    Err(Problem::new(format!("the multiplicity {value} is not a whole number up to {MAX_PERIODICITY}")))
 }

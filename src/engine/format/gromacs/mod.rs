@@ -46,10 +46,13 @@ use crate::error::Parsed;
 /// Whether the bytes are those of a topology. After comments, which in force fields may also begin with `*`, the
 /// first line must be a known heading or a preprocessor command.
 pub(super) fn is_topology(bytes: &[u8]) -> bool {
-    const COMMANDS: [&str; 6] = ["#include", "#define", "#undef", "#ifdef", "#ifndef", "#endif"];
+    const COMMANDS: [&str; 6] = ["include", "define", "undef", "ifdef", "ifndef", "endif"];
     let lines = bytes.split(|&byte| byte == b'\n').map(|line| line.trim_ascii());
     let first = lines.map(|line| std::str::from_utf8(line).unwrap_or_default());
     let first = { first }.find(|line| !(line.is_empty() || line.starts_with([';', '*'])));
-    let is_command = |line: &str| COMMANDS.iter().any(|command| line.starts_with(command));
+    let is_command = |line: &str| {
+        let command = line.strip_prefix('#').map(str::trim_start);
+        command.is_some_and(|found| COMMANDS.iter().any(|command| found.starts_with(command)))
+    };
     first.is_some_and(|line| is_command(line) || directive::is_heading(line))
 }

@@ -118,7 +118,7 @@ impl Preprocessor<'_> {
             if let Some(command) = line.strip_prefix('#') {
                 self.command(command, &mut conditions, sink).map_err(|problem| self.located(problem))?;
             } else if conditions.last().is_none_or(|condition| condition.active) {
-                let line = continued(line, &mut lines);
+                let line = continued(line, &mut lines).map_err(|problem| self.located(problem))?;
                 self.line(&line, sink).map_err(|problem| self.located(problem))?;
             }
         }
@@ -316,11 +316,15 @@ fn without_comment(line: &str) -> &str {
     line.split_once(';').map_or(line, |(line, _)| line).trim()
 }
 
-/// Returns a line joined with its continuation lines.
-fn continued<'t>(line: &'t str, lines: &mut impl Iterator<Item = (&'t str, usize)>) -> Cow<'t, str> {
-    let Some(start) = line.strip_suffix('\\') else { return Cow::Borrowed(line) };
+/// Returns a line joined with its continuation lines. Fails if a preprocessor command stands between these lines.
+fn continued<'t>(line: &'t str, lines: &mut impl Iterator<Item = (&'t str, usize)>) -> Parsed<Cow<'t, str>> {
+    let Some(start) = line.strip_suffix('\\') else { return Ok(Cow::Borrowed(line)) };
     let mut whole = start.to_owned();
     for (next, _) in lines {
+        if next.trim_start().starts_with('#') {
+            let problem = Problem::new("a preprocessor command stands between the lines of a continued line");
+            return Err(problem.help("write the whole line in each branch of the condition"));
+        }
         whole.push(' ');
         match next.trim().strip_suffix('\\') {
             Some(part) => whole.push_str(part),
@@ -330,5 +334,5 @@ fn continued<'t>(line: &'t str, lines: &mut impl Iterator<Item = (&'t str, usize
             }
         }
     }
-    Cow::Owned(whole)
+    Ok(Cow::Owned(whole))
 }

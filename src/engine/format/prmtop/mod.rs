@@ -45,6 +45,15 @@ pub(super) fn is_topology(bytes: &[u8]) -> bool {
     ["%VERSION", "%FLAG", "%COMMENT"].iter().any(|word| bytes.starts_with(word.as_bytes()))
 }
 
+/// Whether the bytes look like those of an AMBER topology before version 7: after a title, lines of twelve integers
+/// with six columns each.
+pub(super) fn is_old_topology(bytes: &[u8]) -> bool {
+    let mut lines = bytes.split(|&byte| byte == b'\n').skip(1);
+    let is_integer = |field: &[u8]| std::str::from_utf8(field).is_ok_and(|text| text.trim().parse::<u32>().is_ok());
+    let is_row = |line: &[u8]| line.trim_ascii_end().len() == 72 && line.trim_ascii_end().chunks(6).all(is_integer);
+    [lines.next(), lines.next()].iter().all(|line| line.is_some_and(is_row))
+}
+
 /// Reads the bytes of an AMBER topology. `path` names the file in messages.
 pub(super) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions) -> Parsed<Description> {
     options.are_used(&[], path)?;
