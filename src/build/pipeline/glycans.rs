@@ -1,7 +1,7 @@
 //! Names of glycans in GLYCAM. In this force field, the name of a sugar states the sugar, its anomer and the oxygens to
 //! which further sugars are bonded; residues of proteins that carry a sugar have names of their own.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use md_engine::error::{Problem, Result};
 use md_engine::vec3::Vec3;
@@ -33,7 +33,7 @@ pub(super) fn has_glycans(entry: &Entry) -> bool {
         let name = residue.name.as_str();
         sugars::named(name).is_some() || name == HYDROXYL[0] || CARRIERS.iter().any(|(_, _, carrier)| *carrier == name)
     };
-    entry.chains.iter().flat_map(|chain| &chain.residues).any(is_of_glycan)
+    residues(entry).any(|(_, residue)| is_of_glycan(residue))
 }
 
 /// Gives sugars, and the residues of proteins that carry them, their names of GLYCAM. Does nothing if the force field
@@ -97,21 +97,18 @@ struct Glycans {
     acceptors: BTreeMap<Place, Site>,
     /// bonds that the file does not state: anomeric carbon, and atom of the other residue
     unstated: Vec<[Site; 2]>,
+    /// residues at the two ends of each link of the entry
+    ends: Vec<[Option<Place>; 2]>,
 }
 
 impl Glycans {
     fn find(entry: &Entry) -> Self {
-        let mut found = Glycans { sugars: BTreeMap::new(), acceptors: BTreeMap::new(), unstated: vec![] };
-        for (chain, residues) in entry.chains.iter().map(|chain| &chain.residues).enumerate() {
-            for (index, residue) in residues.iter().enumerate() {
-                if let Some(sugar) = sugars::named(&residue.name) {
-                    found.sugars.insert([chain, index], sugar);
-                }
-            }
-        }
-        for link in entry.links.iter().filter(|link| is_bond(link.kind) && !link.is_symmetry) {
-            let [Some(a), Some(b)] = [&link.ends[0], &link.ends[1]].map(|end| place_of(entry, end)) else { continue };
-            if a == b {
+        let sugar = |(place, residue): (Place, &EntryResidue)| Some((place, sugars::named(&residue.name)?));
+        let sugars = residues(entry).filter_map(sugar).collect();
+        let mut found = Glycans { sugars, acceptors: BTreeMap::new(), unstated: vec![], ends: ends(entry) };
+        for (link, ends) in entry.links.iter().zip(&found.ends) {
+            let &[Some(a), Some(b)] = ends else { continue };
+            if a == b || link.is_symmetry || !matches!(link.kind, LinkKind::Covalent | LinkKind::Connection) {
                 continue;
             }
             for (sugar, own, other, atom) in
@@ -175,14 +172,11 @@ fn unbonded(entry: &Entry, place: Place, sugar: &Sugar) -> Problem {
 
 /// Returns the oxygen or nitrogen of another residue that is nearest to a position (nm), and the distance (nm).
 fn nearest_acceptor(entry: &Entry, place: Place, from: Vec3) -> Option<(f64, Site)> {
-    let residues = entry.chains.iter().enumerate().flat_map(|(chain, found)| {
-        found.residues.iter().enumerate().map(move |(index, residue)| ([chain, index], residue))
+    let others = residues(entry).filter(|(other, residue)| *other != place && residue.atoms.len() > 1);
+    let atoms = others.flat_map(|(other, residue)| {
+        let atoms = residue.atoms.iter().filter(|atom| ACCEPTORS.contains(&atom.element));
+        atoms.map(move |atom| ((atom.position - from).norm(), (other, atom)))
     });
-    let atoms =
-        residues.filter(|(other, residue)| *other != place && residue.atoms.len() > 1).flat_map(|(other, found)| {
-            let atoms = found.atoms.iter().filter(|atom| ACCEPTORS.contains(&atom.element));
-            atoms.map(move |atom| ((atom.position - from).norm(), (other, atom)))
-        });
     let (distance, (other, atom)) = atoms.min_by(|(a, _), (b, _)| a.total_cmp(b))?;
     Some((distance, (other, atom.name.clone())))
 }
@@ -228,8 +222,8 @@ fn apply(entry: &mut Entry, found: &Glycans, names: &BTreeMap<Place, String>, fr
         let ends = [address(entry, &pair[0]), address(entry, &pair[1])];
         entry.links.push(bond(ends));
     }
-    let places: Vec<[Option<Place>; 2]> =
-        entry.links.iter().map(|link| [&link.ends[0], &link.ends[1]].map(|end| place_of(entry, end))).collect();
+    let unstated = found.unstated.iter().map(|[carbon, other]| [Some(carbon.0), Some(other.0)]);
+    let places = found.ends.iter().copied().chain(unstated);
     for (link, places) in entry.links.iter_mut().zip(places) {
         for (end, place) in link.ends.iter_mut().zip(places) {
             let Some((place, name)) = place.and_then(|place| Some((place, names.get(&place)?))) else { continue };
@@ -262,10 +256,6 @@ fn apply(entry: &mut Entry, found: &Glycans, names: &BTreeMap<Place, String>, fr
     }
 }
 
-fn is_bond(kind: LinkKind) -> bool {
-    matches!(kind, LinkKind::Covalent | LinkKind::Connection)
-}
-
 fn residue_at(entry: &Entry, [chain, residue]: Place) -> &EntryResidue {
     &entry.chains[chain].residues[residue]
 }
@@ -274,14 +264,24 @@ fn position(residue: &EntryResidue, name: &str) -> Option<Vec3> {
     residue.atoms.iter().find(|atom| atom.name == name).map(|atom| atom.position)
 }
 
-/// Returns the indices of the residue at an address.
-fn place_of(entry: &Entry, address: &Address) -> Option<Place> {
-    let is_it = |residue: &EntryResidue| {
-        (residue.number, residue.insertion_code, residue.name.as_str())
-            == (address.number, address.insertion_code, address.residue.as_str())
+/// Returns all residues of an entry with their indices.
+fn residues(entry: &Entry) -> impl Iterator<Item = (Place, &EntryResidue)> {
+    entry.chains.iter().enumerate().flat_map(|(chain, found)| {
+        found.residues.iter().enumerate().map(move |(index, residue)| ([chain, index], residue))
+    })
+}
+
+/// Returns the residues at the two ends of each link; `None` for a residue that the entry lacks.
+fn ends(entry: &Entry) -> Vec<[Option<Place>; 2]> {
+    let mut places = HashMap::new();
+    for (place, EntryResidue { name, number, insertion_code, .. }) in residues(entry) {
+        let chain = entry.chains[place[0]].id.as_str();
+        places.entry((chain, *number, *insertion_code, name.as_str())).or_insert(place);
+    }
+    let place = |end: &Address| {
+        places.get(&(end.chain.as_str(), end.number, end.insertion_code, end.residue.as_str())).copied()
     };
-    let chains = entry.chains.iter().enumerate().filter(|(_, chain)| chain.id == address.chain);
-    { chains }.find_map(|(index, chain)| Some([index, chain.residues.iter().position(is_it)?]))
+    entry.links.iter().map(|link| [place(&link.ends[0]), place(&link.ends[1])]).collect()
 }
 
 /// Returns the label of a residue for messages.

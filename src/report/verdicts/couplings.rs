@@ -149,7 +149,7 @@ fn weak_coupling(production: &Production<'_>) -> Option<Verdict> {
         !thermostat && !barostat,
         found,
         "no Berendsen coupling, which samples no known ensemble",
-        "Use thermostat = \"v-rescale\" or \"langevin\", and barostat = \"c-rescale\" or \"monte-carlo\".",
+        "Use thermostat.kind = \"v-rescale\" or \"langevin\", and barostat.kind = \"c-rescale\" or \"monte-carlo\".",
     ))
 }
 
