@@ -180,11 +180,12 @@ impl Whole {
     }
 }
 
-/// Returns the remark that the input file of `md` and the translated file `part` have different values for a key.
+/// Remark that the frames of a minimisation are not written.
 fn without_frames(part: &Finished) -> Remark {
     remark(part, "output.trajectory", "", "a minimisation writes no frames".to_owned())
 }
 
+/// Returns the remark that the input file of `md` and the translated file `part` have different values for a key.
 fn remark(part: &Finished, key: &str, value: &str, text: String) -> Remark {
     let line = part.line(key);
     let places = vec![Place { file: part.path.clone(), line }];
