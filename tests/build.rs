@@ -242,6 +242,20 @@ fn glycoproteins_are_built_and_read_again() {
     let again =
         done(md(folder.path()).args(["build", "g/system.pdb", "-o", "a", "--vacuum", "--drop-waters", "--dry-run"]));
     assert!(again.contains("ND2 of NLN 65 of chain A and C1 of 4YB 1 of chain B: made a bond"), "{again}");
+    // a free sugar: the nitrogen of the asparagine becomes the oxygen of the hydroxyl group
+    let text = std::fs::read_to_string(&entry).unwrap();
+    let hydroxyl = text.lines().find(|line| line.contains(" ND2 ")).unwrap();
+    let hydroxyl = hydroxyl.replace(" ND2 ASN A  65", " O1  NAG B   1").replace("           N", "           O");
+    let sugars: Vec<&str> = text.lines().filter(|line| line.contains(" NAG B ")).collect();
+    std::fs::write(folder.path().join("free.pdb"), format!("{hydroxyl}\n{}\n", sugars.join("\n"))).unwrap();
+    let printed = done(md(folder.path()).args(["build", "free.pdb", "-o", "f", "--vacuum"]));
+    assert!(
+        printed.contains("57 atoms, 3 residues") && printed.contains("O1 of ROH 1 of chain B: made a bond"),
+        "{printed}"
+    );
+    done(md(folder.path()).args(["energy", "f/input.toml"]));
+    let again = done(md(folder.path()).args(["build", "f/system.pdb", "-o", "r", "--vacuum", "--dry-run"]));
+    assert!(again.contains("57 atoms, 3 residues"), "{again}");
     let charmm = ["-o", "c", "--vacuum", "--dry-run", "--forcefield", "charmm36"];
     let message = refused(md(folder.path()).arg("build").arg(&entry).args(charmm));
     assert!(

@@ -82,7 +82,7 @@ pub fn clean(entry: &Entry, options: &Options) -> Result<Cleaned, Problem> {
     }
     place_residues(entry, &mut choice.residues, &mut decisions);
     let mut built = build(entry, &choice.residues, options.assembly.as_deref(), &mut decisions)?;
-    overlap::leave_out(&choice.residues, &mut built, &mut decisions);
+    overlap::leave_out(entry, &choice.residues, &mut built, &mut decisions);
     if built.copies.is_empty() {
         let problem = Problem::new("the assembly has no atoms");
         return Err(problem.help("keep waters or hetero groups, or choose another assembly"));

@@ -1,5 +1,7 @@
 //! Overlapping atoms: overlapping waters and ions are left out, and entries with other overlaps are refused.
 
+use std::collections::HashSet;
+
 use md_engine::error::Problem;
 use md_engine::vec3::Vec3;
 
@@ -7,6 +9,7 @@ use super::assembly::{Built, Copied};
 use super::choose::{Picked, label};
 use super::decision::{Decision, Subject};
 use super::metals::{DONORS, is_metal};
+use super::model::{Entry, LinkKind};
 use super::near::Grid;
 use crate::structure::Structure;
 
@@ -26,8 +29,15 @@ const LONGEST_BOND: f64 = 0.3;
 
 /// Leaves out waters and ions that overlap with other atoms. Overlaps have two causes. Every operator copies a water or
 /// ion on a symmetry axis, and a file may list a site several times with partial occupancies. If several waters and
-/// ions overlap, only the first of these residues is kept, and metals before all others.
-pub(super) fn leave_out(picked: &[Picked], built: &mut Built, decisions: &mut Vec<Decision>) {
+/// ions overlap, only the first of these residues is kept, and metals before all others. A residue of a single atom
+/// with a bond that was found by its length is neither a water nor an ion.
+pub(super) fn leave_out(entry: &Entry, picked: &[Picked], built: &mut Built, decisions: &mut Vec<Decision>) {
+    let found = entry.links.iter().filter(|link| link.kind == LinkKind::Found).flat_map(|link| &link.ends);
+    let bonded: HashSet<(&str, i32, &str)> =
+        found.map(|end| (end.chain.as_str(), end.number, end.residue.as_str())).collect();
+    let is_bonded = |residue: &Picked| {
+        bonded.contains(&(entry.chains[residue.chain].id.as_str(), residue.number, residue.given.as_str()))
+    };
     let heavy = |copy: usize| {
         let source = &built.copies[copy];
         let atoms = picked[source.residue].atoms.iter().filter(|atom| atom.element != 1);
@@ -42,7 +52,10 @@ pub(super) fn leave_out(picked: &[Picked], built: &mut Built, decisions: &mut Ve
         }
         copy_of.resize(positions.len(), copy);
     }
-    let is_single = |copy: usize| !picked[built.copies[copy].residue].is_polymer && heavy(copy).count() == 1;
+    let is_single = |copy: usize| {
+        let source = &picked[built.copies[copy].residue];
+        !source.is_polymer && !is_bonded(source) && heavy(copy).count() == 1
+    };
     let is_single: Vec<bool> = (0..built.copies.len()).map(is_single).collect();
     let grid = Grid::new(&positions, 0..positions.len() as u32, SHARED_PLACE);
     let mut is_left_out = vec![false; built.copies.len()];

@@ -241,6 +241,9 @@ fn apply(entry: &mut Entry, found: &Glycans, names: &BTreeMap<Place, String>, fr
             residue.atoms.iter_mut().for_each(|atom| atom.name = sugar.atom(&atom.name).to_owned());
         }
     }
+    // hydroxyl groups of a file with names of GLYCAM
+    let is_hydroxyl = |link: &&mut Link| link.ends.iter().any(|end| end.residue == HYDROXYL[0]);
+    entry.links.iter_mut().filter(is_hydroxyl).for_each(|link| link.kind = LinkKind::Found);
     // from the last sugar to the first, so that the indices of the others stay valid
     for (place, hydroxyl) in free.into_iter().rev() {
         let sugar = found.sugars[&place].0;
