@@ -36,6 +36,11 @@ pub(super) fn has_glycans(entry: &Entry) -> bool {
     residues(entry).any(|(_, residue)| is_of_glycan(residue))
 }
 
+/// Whether a force field has the templates of GLYCAM.
+pub(super) fn is_known(field: &ForceField) -> bool {
+    field.has_template(HYDROXYL[0])
+}
+
 /// Gives sugars, and the residues of proteins that carry them, their names of GLYCAM. Does nothing if the force field
 /// has no templates of GLYCAM. Bonds of sugars that the file does not state are found by distance.
 ///
@@ -43,7 +48,7 @@ pub(super) fn has_glycans(entry: &Entry) -> bool {
 /// Fails if an anomeric carbon has no bond, and if the force field has no form of a sugar with its bonds.
 pub(super) fn name(entry: &mut Entry, field: &ForceField) -> Result<Vec<Decision>> {
     let mut decisions = vec![];
-    if !field.has_template(HYDROXYL[0]) {
+    if !is_known(field) {
         return Ok(decisions);
     }
     let found = Glycans::find(entry);
@@ -88,6 +93,13 @@ pub(super) fn name(entry: &mut Entry, field: &ForceField) -> Result<Vec<Decision
     }
     apply(entry, &found, &names, free);
     Ok(decisions)
+}
+
+/// Adds to a problem the advice that another force field has sugars.
+pub(super) fn advised(problem: Problem) -> Problem {
+    let advice = "md build names sugars only for the force field amber14 (--forcefield amber14)";
+    let help = problem.help.as_ref().map_or(advice.to_owned(), |help| format!("{help}; {advice}"));
+    problem.help(help)
 }
 
 /// Sugars of an entry and their bonds.

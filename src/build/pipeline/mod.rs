@@ -145,7 +145,9 @@ pub fn build(mut entry: Entry, settings: &Settings) -> Result<Built> {
     // hydrogens are not checked, because hydrogens of the entry are replaced
     entry::check_places(&cleaned.structure, &cleaned.positions, 2)?;
     requests::open_disulfides(&mut cleaned, &settings.variants)?;
-    complete(&mut cleaned, settings.caps)?;
+    let lacks_sugars = has_glycans && !glycans::is_known(&model.field);
+    complete(&mut cleaned, settings.caps)
+        .map_err(|problem| if lacks_sugars { glycans::advised(problem) } else { problem })?;
     let given = requests::variants(&cleaned, &settings.variants)?;
     let flips = Flips { proposed: settings.flip_proposed, given: requests::flips(&cleaned, &settings.flips)? };
     let protonation =

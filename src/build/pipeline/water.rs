@@ -95,9 +95,10 @@ impl Model {
                     last.help = Some(last.help.take().map_or(advice.clone(), |help| format!("{help}; or {advice}")));
                 }
                 let is_sugar = |residue: &Residue| sugars::named(&residue.name).is_some();
-                if let (true, Some(last)) = (structure.residues.iter().any(is_sugar), problems.last_mut()) {
-                    let advice = "md build names sugars only for the force field amber14 (--forcefield amber14)";
-                    last.help = Some(last.help.take().map_or(advice.to_owned(), |help| format!("{help}; {advice}")));
+                if structure.residues.iter().any(is_sugar)
+                    && let Some(last) = problems.pop()
+                {
+                    problems.push(glycans::advised(last));
                 }
                 Error::Input(problems)
             }
