@@ -42,16 +42,17 @@ pub(super) fn is_known(field: &ForceField) -> bool {
 }
 
 /// Gives sugars, and the residues of proteins that carry them, their names of GLYCAM. Does nothing if the force field
-/// has no templates of GLYCAM. Bonds of sugars that the file does not state are found by distance.
+/// has no templates of GLYCAM. Residues with the names `others` are left as they are. Bonds of sugars that the file
+/// does not state are found by distance.
 ///
 /// # Errors
 /// Fails if an anomeric carbon has no bond, and if the force field has no form of a sugar with its bonds.
-pub(super) fn name(entry: &mut Entry, field: &ForceField) -> Result<Vec<Decision>> {
+pub(super) fn name(entry: &mut Entry, field: &ForceField, others: &[String]) -> Result<Vec<Decision>> {
     let mut decisions = vec![];
     if !is_known(field) {
         return Ok(decisions);
     }
-    let found = Glycans::find(entry);
+    let found = Glycans::find(entry, others);
     let mut names: BTreeMap<Place, String> = BTreeMap::new();
     let mut free: Vec<(Place, &'static str)> = vec![];
     for (&place, &(sugar, stated)) in &found.sugars {
@@ -114,8 +115,11 @@ struct Glycans {
 }
 
 impl Glycans {
-    fn find(entry: &Entry) -> Self {
-        let sugar = |(place, residue): (Place, &EntryResidue)| Some((place, sugars::named(&residue.name)?));
+    fn find(entry: &Entry, others: &[String]) -> Self {
+        let sugar = |(place, residue): (Place, &EntryResidue)| {
+            let found = sugars::named(&residue.name).filter(|_| !others.contains(&residue.name))?;
+            Some((place, found))
+        };
         let sugars = residues(entry).filter_map(sugar).collect();
         let mut found = Glycans { sugars, acceptors: BTreeMap::new(), unstated: vec![], ends: ends(entry) };
         for (link, ends) in entry.links.iter().zip(&found.ends) {
@@ -315,7 +319,7 @@ mod tests {
         let mut entry = parse(change(include_str!("../tests/glycan.pdb")).as_bytes(), None).expect("an entry");
         assert!(has_glycans(&entry));
         let field = ForceField::read(&["amber14/protein.ff14SB.xml", FILE]).expect("files of md");
-        let decisions = name(&mut entry, &field).map_err(|error| error.to_string())?;
+        let decisions = name(&mut entry, &field, &[]).map_err(|error| error.to_string())?;
         Ok((entry, decisions.iter().map(Decision::to_string).collect()))
     }
 
@@ -333,6 +337,10 @@ mod tests {
         assert!(position(&entry.chains[1].residues[0], "C2N").is_some());
         assert!(said[0].contains("NAG 1 of chain B: is 4YB") && said[0].contains("with a sugar at O4"), "{said:?}");
         assert!(said.iter().any(|text| text.contains("ASN 65 of chain A: is NLN")), "{said:?}");
+        let mut other = parse(include_bytes!("../tests/glycan.pdb"), None).expect("an entry");
+        let field = ForceField::read(&["amber14/protein.ff14SB.xml", FILE]).expect("files of md");
+        assert_eq!(name(&mut other, &field, &["NAG".to_owned()]).unwrap(), []);
+        assert_eq!(names(&other), ["LYS", "ASN", "GLY", "NAG", "NAG"]);
     }
 
     #[test]

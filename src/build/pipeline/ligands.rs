@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use md_engine::error::{Problem, Result};
 
+use super::glycans;
 use crate::entry::{ComponentBond, Decision, Entry, EntryResidue, Subject, is_standard};
 use crate::forcefield::{ForceField, MoleculeFiles};
 use crate::structure::Component;
@@ -21,18 +22,18 @@ pub(super) struct Ligands {
 
 /// Reads the parameters of ligands from topology files, and adds bonds to each residue that is defined by a force field
 /// or a topology file. Hydrogens of these residues are removed from the entry, because all hydrogens are placed later.
+/// With `has_glycans`, sugars that no topology file defines get their names of GLYCAM.
 ///
 /// # Errors
 /// Fails if the entry contains no residue that a topology file defines, or if the names of heavy atoms in the entry
 /// differ from the names in the topology file.
-pub(super) fn define(entry: &mut Entry, field: &mut ForceField, files: &[MoleculeFiles]) -> Result<Ligands> {
-    let residues = entry.chains.iter().flat_map(|chain| &chain.residues);
-    // a residue of one heavy atom may have hydrogens, unlike an ion
-    let has_bonds = |residue: &EntryResidue| {
-        residue.atoms.len() > 1 || field.component(&residue.name).is_some_and(|component| component.atoms.len() > 1)
-    };
-    let unknown = residues.filter(|residue| has_bonds(residue) && !is_standard(residue));
-    let wanted: BTreeSet<String> = unknown.map(|residue| residue.name.clone()).collect();
+pub(super) fn define(
+    entry: &mut Entry,
+    field: &mut ForceField,
+    files: &[MoleculeFiles],
+    has_glycans: bool,
+) -> Result<Ligands> {
+    let wanted = nonstandard(entry, field);
     let mut ligands = Ligands::default();
     for MoleculeFiles { topology, .. } in files {
         if !topology.exists() {
@@ -52,7 +53,10 @@ pub(super) fn define(entry: &mut Entry, field: &mut ForceField, files: &[Molecul
         ligands.decisions.extend(names.iter().map(decision));
         ligands.names.extend(names);
     }
-    for name in &wanted {
+    if has_glycans {
+        ligands.decisions.extend(glycans::name(entry, field, &ligands.names)?);
+    }
+    for name in &nonstandard(entry, field) {
         let Some(component) = field.component(name) else { continue };
         let residues = || entry.chains.iter().flat_map(|chain| &chain.residues).filter(|residue| residue.name == *name);
         let difference = residues().find_map(|residue| difference(residue, &component));
@@ -75,6 +79,17 @@ pub(super) fn define(entry: &mut Entry, field: &mut ForceField, files: &[Molecul
         }
     }
     Ok(ligands)
+}
+
+/// Returns the names of the residues that are neither standard nor ions. A residue of one heavy atom may have
+/// hydrogens, unlike an ion.
+fn nonstandard(entry: &Entry, field: &ForceField) -> BTreeSet<String> {
+    let has_bonds = |residue: &EntryResidue| {
+        residue.atoms.len() > 1 || field.component(&residue.name).is_some_and(|component| component.atoms.len() > 1)
+    };
+    let residues = entry.chains.iter().flat_map(|chain| &chain.residues);
+    let unknown = residues.filter(|residue| has_bonds(residue) && !is_standard(residue));
+    unknown.map(|residue| residue.name.clone()).collect()
 }
 
 /// Describes the problem if the names of the heavy atoms of a residue differ from the names in `component`, the

@@ -138,8 +138,7 @@ pub fn build(mut entry: Entry, settings: &Settings) -> Result<Built> {
     let membrane = membrane::plan(settings.membrane.as_deref(), settings.cell.as_ref(), settings.ions.placement)?;
     let has_glycans = settings.entry.hetero && glycans::has_glycans(&entry);
     let mut model = Model::read(&settings.fields, &settings.water, has_glycans)?;
-    let named = if has_glycans { glycans::name(&mut entry, &model.field)? } else { vec![] };
-    let ligands = ligands::define(&mut entry, &mut model.field, &settings.ligands)?;
+    let ligands = ligands::define(&mut entry, &mut model.field, &settings.ligands, has_glycans)?;
     let options = entry::Options { kept: ligands.names, ..settings.entry.clone() };
     let mut cleaned = entry::clean(&entry, &options)?;
     // hydrogens are not checked, because hydrogens of the entry are replaced
@@ -158,9 +157,8 @@ pub fn build(mut entry: Entry, settings: &Settings) -> Result<Built> {
     hydrogenated.contradictions.retain(contradicts);
     let separated = separate(&mut hydrogenated);
     entry::check_places(&hydrogenated.structure, &hydrogenated.positions, 1)?;
-    let mut decisions = named;
+    let mut decisions = ligands.decisions;
     decisions.extend(cleaned.decisions);
-    decisions.extend(ligands.decisions);
     decisions.extend(protonation::decisions(&hydrogenated, settings.ph));
     decisions.extend(orientation::decisions(&hydrogenated));
     decisions.extend(separated);
