@@ -67,14 +67,17 @@ impl Whole {
         let Some(index) = self.plan.stages.iter().position(|stage| matches!(stage.kind, StageKind::Dynamics(_))) else {
             return;
         };
-        let coordinates = read_coordinates(&self.plan.system.coordinates, None, None);
         let StageKind::Dynamics(dynamics) = &mut self.plan.stages[index].kind else { return };
-        if dynamics.velocities == Velocities::File && coordinates.is_ok_and(|found| found.velocities.is_none()) {
+        let lacks_velocities = || {
+            let coordinates = read_coordinates(&self.plan.system.coordinates, None, None);
+            coordinates.is_ok_and(|found| found.velocities.is_none())
+        };
+        if dynamics.velocities == Velocities::File && lacks_velocities() {
             dynamics.velocities = Velocities::Generate { temperature: COLD };
             let text = format!(
                 "the coordinates have no velocities, and GROMACS starts at rest: velocities are generated at {COLD} K"
             );
-            self.remarks.push(remark(&self.parts[index.min(self.parts.len() - 1)], key, "no", text));
+            self.remarks.push(remark(&self.parts[index], key, "no", text));
         }
     }
 

@@ -4,7 +4,7 @@
 //! agree. Otherwise the alignment of the observed residues with the highest score is used (S. B. Needleman and C. D.
 //! Wunsch, J. Mol. Biol. 48, 443 (1970)), with low gap costs at chain breaks.
 
-use super::names::standard;
+use super::names::{CARRIERS, standard};
 
 /// Largest product of the lengths of a sequence and of a chain that are aligned. The limit bounds the time and the
 /// memory (64 MiB).
@@ -45,10 +45,8 @@ pub(super) fn align(sequence: &[&str], observed: &[Observed<'_>]) -> Option<Vec<
 /// sequence may also have RNA names for nucleotides of DNA. Residues that carry a sugar have names of GLYCAM.
 fn comparable(name: &str) -> &str {
     let name = standard(name, &[]).map_or(name, |standard| standard.name.as_str());
+    let name = CARRIERS.iter().find(|(_, _, carrier)| *carrier == name).map_or(name, |(residue, ..)| residue);
     match name {
-        "NLN" => "ASN",
-        "OLS" => "SER",
-        "OLT" => "THR",
         "DA" => "A",
         "DC" => "C",
         "DG" => "G",

@@ -1,6 +1,6 @@
 //! Caps of peptide chains in CHARMM's files, where the atoms of a cap belong to the capped residue.
 
-use super::choose::{Picked, PickedAtom};
+use super::choose::{Picked, PickedAtom, label};
 use super::decision::{Decision, Subject};
 use super::table::{ResidueKind, standard_residue};
 
@@ -26,8 +26,8 @@ pub(crate) const CAPS: [Cap; 3] = [
 ];
 
 /// Makes residues of their own from the caps of an amino acid, and returns the residues in the order of the chain.
-/// Hydrogens of caps stay with the amino acid, since hydrogens are placed anew. `place` is the label of the residue.
-pub(super) fn split(mut residue: Picked, place: &str, decisions: &mut Vec<Decision>) -> Vec<Picked> {
+/// Hydrogens of caps stay with the amino acid, since hydrogens are placed anew. `chain` is the identifier of the chain.
+pub(super) fn split(mut residue: Picked, chain: &str, decisions: &mut Vec<Decision>) -> Vec<Picked> {
     let is_amino = residue.standard.is_some_and(|standard| standard.kind == ResidueKind::Protein);
     if !is_amino || CAPS.iter().any(|cap| cap.name == residue.name) {
         return vec![residue];
@@ -45,6 +45,7 @@ pub(super) fn split(mut residue: Picked, place: &str, decisions: &mut Vec<Decisi
         }
         let charmm: Vec<&str> = cap.atoms.iter().map(|(_, charmm, _)| *charmm).collect();
         let what = format!("made a residue {} of the atoms {}", cap.name, charmm.join(", "));
+        let place = label(&residue.given, residue.number, residue.insertion_code, chain);
         decisions.push(Decision::new(Subject::Names, place, what, "CHARMM counts the atoms of a cap to the residue"));
         let step = if cap.is_before { -1 } else { 1 };
         let made = Picked {

@@ -206,8 +206,7 @@ impl Choice {
             return;
         }
         let picked = self.residue(entry, chain, &taken, found);
-        let place = label(&taken.name, taken.number, taken.insertion_code, &entry.chains[chain].id);
-        self.residues.extend(caps::split(picked, &place, &mut self.decisions));
+        self.residues.extend(caps::split(picked, &entry.chains[chain].id, &mut self.decisions));
     }
 
     fn residue(

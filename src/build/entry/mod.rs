@@ -59,8 +59,8 @@ pub use model::{
     Address, Assembly, Chain, ComponentBond, Entry, EntryAtom, EntryResidue, Generator, Link, LinkKind, Modified,
     Operator, SequencePosition,
 };
-pub(crate) use names::is_standard;
 pub use names::residue_name;
+pub(crate) use names::{CARRIERS, is_standard};
 pub(crate) use near::Grid;
 pub use options::Options;
 pub(crate) use overlap::{SAME_PLACE, check as check_places};

@@ -58,6 +58,10 @@ const CAPS: [(&str, &str, &str); 8] = [
     ("NME", "HH33", "H3"),
 ];
 
+/// Residues of proteins that carry a sugar: name, atom with the bond to the sugar, and name in GLYCAM.
+pub(crate) const CARRIERS: [(&str, &str, &str); 3] =
+    [("ASN", "ND2", "NLN"), ("SER", "OG", "OLS"), ("THR", "OG1", "OLT")];
+
 /// Pairs of an RNA and a DNA nucleotide that have the same name in CHARMM and in PDB files before version 3.
 const RNA_AND_DNA: [(&str, &str); 3] = [("A", "DA"), ("C", "DC"), ("G", "DG")];
 

@@ -33,10 +33,11 @@ const LONGEST_BOND: f64 = 0.3;
 /// with a bond that was found by its length is neither a water nor an ion.
 pub(super) fn leave_out(entry: &Entry, picked: &[Picked], built: &mut Built, decisions: &mut Vec<Decision>) {
     let found = entry.links.iter().filter(|link| link.kind == LinkKind::Found).flat_map(|link| &link.ends);
-    let bonded: HashSet<(&str, i32, &str)> =
-        found.map(|end| (end.chain.as_str(), end.number, end.residue.as_str())).collect();
+    let bonded: HashSet<(&str, i32, Option<char>, &str)> =
+        found.map(|end| (end.chain.as_str(), end.number, end.insertion_code, end.residue.as_str())).collect();
     let is_bonded = |residue: &Picked| {
-        bonded.contains(&(entry.chains[residue.chain].id.as_str(), residue.number, residue.given.as_str()))
+        let Picked { chain, number, insertion_code, given, .. } = residue;
+        bonded.contains(&(entry.chains[*chain].id.as_str(), *number, *insertion_code, given.as_str()))
     };
     let heavy = |copy: usize| {
         let source = &built.copies[copy];

@@ -7,13 +7,13 @@ use md_engine::error::{Problem, Result};
 use md_engine::vec3::Vec3;
 
 use super::sugars::{self, Anomer, Sugar};
-use crate::entry::{self, Address, Decision, Entry, EntryAtom, EntryResidue, Link, LinkKind, Modified, Subject};
+use crate::entry::{
+    self, Address, CARRIERS, Decision, Entry, EntryAtom, EntryResidue, Link, LinkKind, Modified, Subject,
+};
 use crate::forcefield::ForceField;
 
 /// File of the force field.
 pub(super) const FILE: &str = "amber14/GLYCAM_06j-1.xml";
-/// Residues of proteins that carry a sugar: name, atom with the bond to the sugar, and name in GLYCAM.
-const CARRIERS: [(&str, &str, &str); 3] = [("ASN", "ND2", "NLN"), ("SER", "OG", "OLS"), ("THR", "OG1", "OLT")];
 /// Name of the residue that holds the hydroxyl group of the anomeric carbon of a free sugar, and its oxygen.
 const HYDROXYL: [&str; 2] = ["ROH", "O1"];
 /// Largest distance (nm) at which an anomeric carbon and oxygen or nitrogen count as bonded if the file does not state
@@ -54,16 +54,12 @@ pub(super) fn name(entry: &mut Entry, field: &ForceField, others: &[String]) -> 
     }
     let found = Glycans::find(entry, others);
     let mut names: BTreeMap<Place, String> = BTreeMap::new();
-    let mut free: Vec<(Place, &'static str)> = vec![];
     for (&place, &(sugar, stated)) in &found.sugars {
         let residue = residue_at(entry, place);
         let label = label(entry, place);
         let outer = match found.acceptors.get(&place) {
             Some((other, atom)) => position(residue_at(entry, *other), atom),
-            None => {
-                free.push((place, sugar.hydroxyl()));
-                position(residue, sugar.hydroxyl())
-            }
+            None => position(residue, sugar.hydroxyl()),
         };
         let Some(outer) = outer else {
             return Err(unbonded(entry, place, sugar).into());
@@ -92,7 +88,7 @@ pub(super) fn name(entry: &mut Entry, field: &ForceField, others: &[String]) -> 
         }
         names.insert(place, carrier.to_owned());
     }
-    apply(entry, &found, &names, free);
+    apply(entry, &found, &names);
     Ok(decisions)
 }
 
@@ -221,7 +217,7 @@ fn glycam_name(
 
 /// Renames residues, atoms and the ends of links; adds bonds that the file does not state, and residues of hydroxyl
 /// groups.
-fn apply(entry: &mut Entry, found: &Glycans, names: &BTreeMap<Place, String>, free: Vec<(Place, &'static str)>) {
+fn apply(entry: &mut Entry, found: &Glycans, names: &BTreeMap<Place, String>) {
     let address = |entry: &Entry, (place, atom): &Site| {
         let [chain, _] = *place;
         let EntryResidue { name, number, insertion_code, .. } = residue_at(entry, *place);
@@ -261,10 +257,10 @@ fn apply(entry: &mut Entry, found: &Glycans, names: &BTreeMap<Place, String>, fr
     let is_hydroxyl = |link: &&mut Link| link.ends.iter().any(|end| end.residue == HYDROXYL[0]);
     entry.links.iter_mut().filter(is_hydroxyl).for_each(|link| link.kind = LinkKind::Found);
     // from the last sugar to the first, so that the indices of the others stay valid
-    for (place, hydroxyl) in free.into_iter().rev() {
-        let sugar = found.sugars[&place].0;
+    let is_free = |(place, _): &(&Place, _)| !found.acceptors.contains_key(*place);
+    for (&place, (sugar, _)) in found.sugars.iter().rev().filter(is_free) {
         let residue = &mut entry.chains[place[0]].residues[place[1]];
-        let mut atoms: Vec<EntryAtom> = residue.atoms.extract_if(.., |atom| atom.name == hydroxyl).collect();
+        let mut atoms: Vec<EntryAtom> = residue.atoms.extract_if(.., |atom| atom.name == sugar.hydroxyl()).collect();
         atoms.iter_mut().for_each(|atom| atom.name = HYDROXYL[1].to_owned());
         let added = EntryResidue { name: HYDROXYL[0].to_owned(), atoms, is_polymer: false, ..residue.clone() };
         entry.chains[place[0]].residues.insert(place[1] + 1, added);

@@ -88,7 +88,7 @@ fn nonstandard(entry: &Entry, field: &ForceField) -> BTreeSet<String> {
         residue.atoms.len() > 1 || field.component(&residue.name).is_some_and(|component| component.atoms.len() > 1)
     };
     let residues = entry.chains.iter().flat_map(|chain| &chain.residues);
-    let unknown = residues.filter(|residue| has_bonds(residue) && !is_standard(residue));
+    let unknown = residues.filter(|residue| !is_standard(residue) && has_bonds(residue));
     unknown.map(|residue| residue.name.clone()).collect()
 }
 

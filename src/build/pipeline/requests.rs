@@ -60,7 +60,7 @@ pub(super) fn open_disulfides(cleaned: &mut Cleaned, given: &[(ResidueName, Stri
         let atoms = cleaned.structure.residue_atoms(index);
         let has = |pair: &[u32; 2]| pair.iter().any(|&atom| atoms.contains(&(atom as usize)));
         for pair in cleaned.disulfides.extract_if(.., |pair| has(pair)) {
-            cleaned.structure.bonds.retain(|bond| *bond != pair && *bond != [pair[1], pair[0]]);
+            cleaned.structure.bonds.retain(|bond| *bond != pair);
             let place = pair.map(|atom| cleaned.structure.atom_label(atom as usize)).join(" and ");
             let why = "the variant CYS of a cysteine was asked for";
             cleaned.decisions.push(Decision::new(Subject::Bonds, place, "removed the disulfide bond", why));

@@ -118,7 +118,8 @@ fn temperature(draft: &mut Draft<'_>, stage: &mut Dynamics) {
 pub(super) fn ramp(draft: &mut Draft<'_>, stage: &mut Dynamics) -> bool {
     let timestep = stage.timestep;
     let (steps, after) = (draft.whole("nstlim") as f64, draft.real("temp0"));
-    let parts = restraints::ramps(draft.others()).filter(|parts| !parts.is_empty() && draft.whole("nmropt") != 0);
+    let is_on = restraints::are_on(draft);
+    let parts = restraints::ramps(draft.others()).filter(|parts| !parts.is_empty() && is_on);
     let (Some(parts), Some(thermostat)) = (parts, &mut stage.thermostat) else { return false };
     // step, and temperature at this step
     let mut points: Vec<(f64, f64)> = vec![];

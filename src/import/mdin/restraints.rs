@@ -40,10 +40,14 @@ const NO_EFFECT: [&str; 12] =
 /// First letters of the types of `&wt` namelists that scale restraints.
 const WEIGHTS: [&str; 6] = ["rest", "all", "disav", "angav", "torav", "nstep0"];
 
+/// Whether the namelists of restraints, weights and ramps are read. With jar = 1, sander and pmemd set nmropt = 1.
+pub(super) fn are_on(draft: &mut Draft<'_>) -> bool {
+    draft.whole("nmropt") != 0 || draft.whole("jar") != 0
+}
+
 /// Translates the restraints. `is_ramped` tells whether the ramp of the temperature is translated.
 pub(super) fn translate(draft: &mut Draft<'_>, is_ramped: bool) {
-    // sander and pmemd set nmropt = 1 if jar = 1
-    let is_on = draft.whole("nmropt") != 0 || draft.whole("jar") != 0;
+    let is_on = are_on(draft);
     let mut rows = None;
     let mut weighed = false;
     for entry in draft.others() {

@@ -81,10 +81,6 @@ pub(super) fn translate(draft: &mut Draft<'_>) -> StageKind {
     }
 }
 
-/// Prefix of the macros of `define` that enable position restraints in the topologies of pdb2gmx. Other macros that
-/// enable restraints are found in the topology.
-const RESTRAINTS: &str = "POSRES";
-
 fn preprocessor(draft: &mut Draft<'_>) {
     // paths in `include` are relative to the working directory, as for grompp
     let folders = options(draft, "include", "-I", "expected words -I/folder").into_iter();
@@ -94,9 +90,7 @@ fn preprocessor(draft: &mut Draft<'_>) {
         draft.carried("system.include", &["include"]);
     }
     let macros = options(draft, "define", "-D", "expected words -DNAME");
-    let is_restraint = |name: &&str| name.starts_with(RESTRAINTS) || position_restraints::are_enabled(draft, name);
-    let (restraints, mut macros): (Vec<&str>, Vec<&str>) = macros.into_iter().partition(is_restraint);
-    position_restraints::leave_out_unsupported(draft, &mut macros);
+    let [restraints, macros] = position_restraints::divide(draft, macros);
     draft.plan.system.define.extend(macros.into_iter().map(ToOwned::to_owned));
     if !draft.plan.system.define.is_empty() {
         draft.carried("system.define", &["define"]);

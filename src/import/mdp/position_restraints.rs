@@ -3,6 +3,8 @@
 //! Atoms whose restraints have the same shape and force constant become one entry of `position_restraints`. The entry
 //! selects its atoms by keywords if one of [`SELECTIONS`] matches exactly these atoms, and otherwise by their indices.
 
+use std::cell::LazyCell;
+
 use super::Draft;
 use crate::format::{AtomRestraint, RestraintShape, TopologyOptions, read_position_restraints, read_topology_with};
 use crate::import::atoms::pieces;
@@ -10,6 +12,10 @@ use crate::restraint::ReferenceScaling;
 use crate::run::PositionRestraint;
 use crate::select::select;
 use crate::system::Topology;
+
+/// Prefix of the macros of `define` that enable position restraints in the topologies of pdb2gmx. Other macros that
+/// enable restraints are found in the topology.
+const PREFIX: &str = "POSRES";
 
 /// Selections that may replace a list of atom indices, if a selection matches exactly the restrained atoms.
 const SELECTIONS: [&str; 8] = [
@@ -42,19 +48,24 @@ fn options<'a>(draft: &Draft<'_>, macros: impl Iterator<Item = &'a str>) -> Topo
     }
 }
 
-/// Whether a macro enables position restraints of the topology.
-pub(super) fn are_enabled(draft: &Draft<'_>, name: &str) -> bool {
+/// Divides macros into those that enable position restraints of the topology, and the others with which `md` can read
+/// the topology.
+pub(super) fn divide<'a>(draft: &mut Draft<'_>, macros: Vec<&'a str>) -> [Vec<&'a str>; 2] {
     let count = |options: TopologyOptions| {
         read_position_restraints(&draft.plan.system.topology, &options).map_or(0, |restraints| restraints.len())
     };
-    count(options(draft, [name].into_iter())) > count(options(draft, [].into_iter()))
+    let without = LazyCell::new(|| count(options(draft, [].into_iter())));
+    let enables = |name: &&str| name.starts_with(PREFIX) || count(options(draft, [*name].into_iter())) > *without;
+    let (restraints, mut others): (Vec<&str>, Vec<&str>) = macros.into_iter().partition(enables);
+    leave_out_unsupported(draft, &mut others);
+    [restraints, others]
 }
 
 /// Leaves out each macro with which the topology has terms that `md` does not support, such as restraints of dihedral
 /// angles, and records a remark.
-pub(super) fn leave_out_unsupported(draft: &mut Draft<'_>, macros: &mut Vec<&str>) {
+fn leave_out_unsupported(draft: &mut Draft<'_>, macros: &mut Vec<&str>) {
     let topology = draft.plan.system.topology.clone();
-    if read_topology_with(&topology, &options(draft, [].into_iter())).is_err() {
+    if macros.is_empty() || read_topology_with(&topology, &options(draft, [].into_iter())).is_err() {
         return;
     }
     macros.retain(|name| {

@@ -26,7 +26,7 @@ pub(super) fn records(topology: &Topology, atoms: &[usize]) -> String {
         let is_of_chain = CHAIN_BONDS.iter().any(|&[end, start]| names == [end, start] || names == [start, end]);
         let is_written = |atom: u32| atom < MOST_SERIAL && atoms.binary_search(&(atom as usize)).is_ok();
         let follows = is_known[of_a] && is_known[of_b] && (of_a == of_b || is_of_chain);
-        !follows && is_written(a) && is_written(b) && !topology.is_water_brace([a, b])
+        !follows && is_written(a) && is_written(b)
     };
     let mut partners: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for &[a, b] in topology.connectivity.iter().filter(|pair| is_stated(pair)) {
