@@ -8,8 +8,9 @@ use std::time::Duration;
 use md::config::{Config, Override, physics_diff, template};
 use md::ensemble::thermostat::ThermostatKind;
 use md::error::Problem;
+use md::observe::files::{ENERGIES, RESTRAINTS};
 use md::prepare::{ElectrostaticsSpec, ForceOptions, LjPmeSpec, PmeSpec, Setting, TuningMethod};
-use md::run::{Device, ENERGIES, Interval, Plan, Precision, RESTRAINTS, StageKind, Velocities};
+use md::run::{Device, Interval, Plan, Precision, StageKind, Velocities};
 use md::system::{DispersionCorrection, ListPolicy, PmeParameters};
 use proptest::prelude::*;
 

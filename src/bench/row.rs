@@ -11,6 +11,7 @@ use crate::compute::cuda::title;
 use crate::error::Result;
 use crate::pair::ListSchedule;
 use crate::run::{Engine, Measurement, Placement, measure};
+use crate::units::NS_PER_DAY;
 
 /// Number of atoms times number of steps in a timed segment, if the user does not set the number of steps. A segment
 /// with this product takes a few seconds on two cores.
@@ -118,7 +119,7 @@ impl Row {
         let before = Ticks::now();
         let measured = measure(engine, plan, system, dynamics, state, measurement)?;
         let per_step: Vec<f64> = measured.seconds.iter().map(|seconds| seconds / steps as f64).collect();
-        let speeds: Vec<f64> = per_step.iter().map(|seconds| dynamics.timestep * 1e-3 * 86_400.0 / seconds).collect();
+        let speeds: Vec<f64> = per_step.iter().map(|seconds| dynamics.timestep / seconds * NS_PER_DAY).collect();
         let step_seconds = Range::new(&per_step).median;
         let volume = state.cell.map(|cell| cell.volume());
         Ok(Row {

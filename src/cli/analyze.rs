@@ -22,9 +22,10 @@ use crate::analysis::{
 };
 use crate::error::{Error, Problem, Result};
 use crate::format::Names;
+use crate::observe::files::ENERGIES;
 use crate::observe::progress::three_digits;
 use crate::observe::trajectory::{Chain, FrameSource};
-use crate::run::{ENERGIES, Engine, parts};
+use crate::run::{Engine, parts};
 use crate::units::Dimension;
 
 /// Compute observables of trajectories

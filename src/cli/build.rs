@@ -327,7 +327,11 @@ fn in_file(error: Error, path: &Path) -> Error {
 fn residue(text: &str) -> Option<ResidueName> {
     let (chain, number) = text.rsplit_once(':').unwrap_or(("", text));
     let digits = number.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let insertion_code = number[digits.len()..].chars().next();
+    let mut letters = number[digits.len()..].chars();
+    let insertion_code = letters.next();
+    if letters.next().is_some() {
+        return None;
+    }
     Some(ResidueName { chain: chain.to_owned(), number: digits.parse().ok()?, insertion_code })
 }
 

@@ -17,10 +17,10 @@ use crate::observe::trajectory::Format;
 use crate::prepare::{ConstrainedTerms, Prepared};
 use crate::ranks::Ranks;
 use crate::run::{
-    Engine, Plan, StageKind, TrajectoryOptions, describe_conventions, describe_degrees_of_freedom, describe_lists,
-    describe_lj_end, describe_methods, describe_stage, load, preflight, processors, warnings,
+    Engine, Plan, StageKind, TrajectoryOptions, describe_conventions, describe_cutoffs, describe_degrees_of_freedom,
+    describe_electrostatics, describe_lists, describe_methods, describe_stage, load, preflight, processors, warnings,
 };
-use crate::system::{Electrostatics, State, System, Topology};
+use crate::system::{State, System, Topology};
 
 /// Check an input file and the files it names, and describe the run without starting it
 #[derive(Debug, Args)]
@@ -137,7 +137,8 @@ fn summary(plan: &Plan, system: &System, state: &State) -> Result<String> {
         }
         None => text.push_str("cell         none\n"),
     }
-    let _ = writeln!(text, "forces       {}", forces(system));
+    let (cutoffs, electrostatics) = (describe_cutoffs(&system.settings), describe_electrostatics(&system.settings));
+    let _ = writeln!(text, "forces       cutoff {cutoffs}; {electrostatics}");
     if let Some(conventions) = describe_conventions(plan, system) {
         let _ = writeln!(text, "conventions  {conventions}");
     }
@@ -157,22 +158,6 @@ fn summary(plan: &Plan, system: &System, state: &State) -> Result<String> {
     }
     let _ = writeln!(text, "output       {}", output(plan, &system.topology)?);
     Ok(text)
-}
-
-fn forces(system: &System) -> String {
-    let settings = &system.settings;
-    let distance = |value: Option<f64>| value.map_or("none".to_owned(), |nm| format!("{nm} nm"));
-    let coulomb = match settings.electrostatics {
-        Electrostatics::Off => "no electrostatics".to_owned(),
-        Electrostatics::Plain => "plain electrostatics".to_owned(),
-        Electrostatics::ReactionField { permittivity } => format!("reaction field, permittivity {permittivity}"),
-        Electrostatics::Pme(pme) => {
-            let [a, b, c] = pme.grid;
-            format!("PME alpha {:.4} 1/nm, grid {a} x {b} x {c}, order {}", pme.alpha, pme.order)
-        }
-    };
-    let end = settings.cutoff_lj.map_or(String::new(), |_| format!(", {}", describe_lj_end(settings)));
-    format!("cutoff {}, Lennard-Jones {}{end}; {coulomb}", distance(settings.cutoff), distance(settings.cutoff_lj))
 }
 
 fn output(plan: &Plan, topology: &Topology) -> Result<String> {

@@ -5,6 +5,7 @@ use crate::observe::progress::{counted, duration, three_digits};
 use crate::run::{Forecast, Network, Plan, Precision, StageKind, StepTimes};
 use crate::simd::Level;
 use crate::system::{State, System};
+use crate::units::NS_PER_DAY;
 use crate::vec3::Vec3;
 
 /// Cost of one step on one processor core, in seconds: per pair within the cutoff (with the pair search), per atom
@@ -145,7 +146,7 @@ pub(super) fn time(plan: &Plan, system: &System, state: &State, processors: Proc
     let Processors { threads, level, share } = processors;
     let step = processors.forecast(plan, system, state).seconds();
     let timestep = plan.dynamics().next_back().map(|(_, stage)| stage.timestep);
-    let speed = timestep.map(|dt| format!(", {} ns/day", three_digits(dt * 1e-3 * 86_400.0 / step)));
+    let speed = timestep.map(|dt| format!(", {} ns/day", three_digits(dt / step * NS_PER_DAY)));
     let ranks = share.map_or(String::new(), |share| format!("{} ranks of ", share.ranks));
     let threads = counted(threads, "thread");
     let machine = match plan.run.precision {

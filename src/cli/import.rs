@@ -8,7 +8,7 @@ use super::input::gromacs_folders;
 use super::outputs::check_new;
 use crate::error::{Error, Problem, Result};
 use crate::import::{Files, Remark, import};
-use crate::run::FINAL_STRUCTURE;
+use crate::observe::files::FINAL_STRUCTURE;
 
 /// Translate GROMACS mdp or AMBER mdin files to an input file, and list what could not be translated
 #[derive(Debug, Args)]

@@ -1,7 +1,6 @@
 //! `md info`: describes the contents of a file.
 
 use std::fmt::Write;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -12,6 +11,7 @@ use crate::cell::PeriodicCell;
 use crate::error::{Error, Problem, Result};
 use crate::format::known::{COORDINATES, Format, TOPOLOGIES, recognise};
 use crate::format::{self, Coordinates, TopologyOptions};
+use crate::observe::checkpoint::is_checkpoint;
 use crate::observe::energies::TABLE_START;
 use crate::observe::trajectory;
 use crate::system::{BoxKind, CombinationRule, Description, Nonbonded, Topology};
@@ -34,11 +34,10 @@ impl Info {
 
 /// Describes a file. The format is recognised by the first bytes, not by the name.
 fn describe(path: &Path) -> Result<String> {
-    let beginning = beginning(path);
     if let Ok(format) = trajectory::Format::of_file(path) {
         return outputs::trajectory(path, format);
     }
-    if beginning.starts_with(b"MDCHECKP") {
+    if is_checkpoint(path) {
         return outputs::checkpoint(path);
     }
     if path.extension().is_some_and(|ending| ending == "toml") {
@@ -55,15 +54,26 @@ fn describe(path: &Path) -> Result<String> {
         return Ok(topology(format.name, &(format.read)(path, &bytes, &options)?));
     }
     match bytes.trim_ascii_start() {
-        [b'{', ..] if contains(&bytes, "\"stage_number\"") => outputs::status(path),
-        [b'{', ..] => outputs::summary(path),
+        [b'{', ..] => record(path, &bytes),
         text if text.starts_with(TABLE_START.as_bytes()) => outputs::energies(path),
-        _ => match recognise(COORDINATES, "coordinate", &bytes) {
-            Ok(format) => (format.read)(&bytes, None).map(|found| coordinates(format.name, &found)),
-            Err(problem) => Err(problem),
-        }
-        .map_err(|problem| perhaps_unknown(problem.in_file(path))),
+        _ => recognise(COORDINATES, "coordinate", &bytes)
+            .and_then(|format| (format.read)(&bytes, None).map(|found| coordinates(format.name, &found)))
+            .map_err(|problem| perhaps_unknown(problem.in_file(path))),
     }
+}
+
+/// Describes a JSON file of a run. A status has the number of the current stage, and a summary has the simulated time.
+fn record(path: &Path, bytes: &[u8]) -> Result<String> {
+    let fields: serde_json::Value = serde_json::from_slice(bytes)
+        .map_err(|e| Problem::new(format!("the file begins like JSON, but is not valid JSON: {e}")).in_file(path))
+        .map_err(perhaps_unknown)?;
+    if fields.get("stage_number").is_some() {
+        return outputs::status(path);
+    }
+    if fields.get("simulated_ps").is_some() {
+        return outputs::summary(path);
+    }
+    Err(perhaps_unknown(Problem::new("the JSON file is neither a summary nor a status of a run").in_file(path)))
 }
 
 /// Adds the list of formats known to `md info` to the help text of a problem. The problem comes from the reader that
@@ -80,20 +90,6 @@ fn perhaps_unknown(problem: Problem) -> Error {
 
 const OF_A_RUN: &str = "trajectories (H5MD, XTC, DCD, TRR, AMBER NetCDF, PDB), and of a run checkpoint.md, \
                         summary.json, status.json, energies.csv, restraints.csv and minimisation.csv; the other files of a run are text files";
-
-fn contains(bytes: &[u8], text: &str) -> bool {
-    bytes.windows(text.len()).any(|window| window == text.as_bytes())
-}
-
-/// Returns only the first 8 bytes of a file, because a trajectory may be larger than memory. The result is empty if the
-/// file cannot be read; the reader that is tried next reports the reason.
-fn beginning(path: &Path) -> Vec<u8> {
-    let mut bytes = vec![];
-    if let Ok(file) = format::file::open(path) {
-        let _ = file.take(8).read_to_end(&mut bytes);
-    }
-    bytes
-}
 
 // The results of `writeln!` are dropped below, because writing to a String cannot fail.
 

@@ -84,7 +84,7 @@ pub(super) fn summary(path: &Path) -> Result<String> {
     let found = Summary::read(path)?;
     let mut text = format!("summary of a run of md {} on {}\n", found.version, found.host);
     let _ = writeln!(text, "run          {}", found.run_id);
-    let _ = writeln!(text, "state        {:?}", found.state);
+    let _ = writeln!(text, "state        {}", found.state.word());
     let _ = writeln!(text, "atoms        {}", found.atoms);
     let _ = writeln!(text, "device       {}", found.device);
     let _ = writeln!(text, "simulated    {} steps, {} ps", found.steps, rounded(found.simulated_ps));
@@ -121,7 +121,7 @@ pub(super) fn status(path: &Path) -> Result<String> {
     let found = Status::read(path)?;
     let mut text = format!("status of a run, process {} on {}\n", found.process, found.host);
     let _ = writeln!(text, "run          {}", found.run_id);
-    let _ = writeln!(text, "state        {:?}, written {}", found.state, found.updated);
+    let _ = writeln!(text, "state        {}, written {}", found.state.word(), found.updated);
     let stage = (found.stage_number, found.stages, &found.stage, found.step, found.steps);
     let _ = writeln!(text, "stage        {} of {}, {}: step {} of {}", stage.0, stage.1, stage.2, stage.3, stage.4);
     let _ =

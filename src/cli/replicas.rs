@@ -18,6 +18,7 @@ use crate::ranks::Ranks;
 use crate::run::{
     Engine, Plan, ReplicaJob, ReplicaPlacement, Sharing, Start, estimated_acceptances, preflight, processors, warnings,
 };
+use crate::units::NS_PER_DAY;
 
 /// Replicas that an input file defines. The systems of all replicas have been read and checked.
 pub(super) struct Replicas<'a> {
@@ -133,7 +134,7 @@ impl<'a> Replicas<'a> {
         let _ = writeln!(text, "memory       about {:.0} MB for {whose}{on_each}", bytes / 1e6);
         let seconds = slots.into_iter().fold(0.0, f64::max);
         if seconds > 0.0 {
-            let speed = three_digits(picoseconds * 1e-3 * 86_400.0 / seconds);
+            let speed = three_digits(picoseconds / seconds * NS_PER_DAY);
             let what = format!("about {} for all replicas ({speed} ns/day in total)", duration(seconds));
             let _ = writeln!(
                 text,

@@ -7,7 +7,8 @@ use std::time::Duration;
 use clap::{Args, value_parser};
 
 use crate::error::Result;
-use crate::report::{Options, REPORT, write};
+use crate::observe::files::REPORT;
+use crate::report::{Options, write};
 
 /// Write the page of a run: what was done, whether it went well, pictures, methods
 #[derive(Debug, Args)]

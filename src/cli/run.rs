@@ -15,6 +15,7 @@ use super::report;
 use super::{STOPPED, failed};
 use crate::config::{Config, Override, physics_diff, read_text};
 use crate::error::{Error, Problem, Result};
+use crate::observe::files::CHECKPOINT;
 use crate::observe::log::{Echo, Level, RunLog};
 use crate::observe::progress::Progress;
 use crate::prepare::{ConstrainedTerms, Prepared};
@@ -120,7 +121,7 @@ impl Run {
     /// and otherwise a new seed.
     fn drawn_seed(&self, config: &Config) -> Option<u64> {
         let drawn = config.drawn_seed?;
-        let of = |folder: &Path| Some(Checkpoint::read(&folder.join("checkpoint.md")).ok()??.body.plan.run.seed);
+        let of = |folder: &Path| Some(Checkpoint::read(&folder.join(CHECKPOINT)).ok()??.body.plan.run.seed);
         let directory = &config.plan.output.directory;
         let known = match &config.ensemble {
             _ if self.force => None,

@@ -10,10 +10,11 @@ use super::multiple_time_steps;
 use super::value::{Table, report};
 use super::words;
 use crate::error::Problem;
+use crate::observe::files::RESERVED;
 use crate::observe::trajectory::Format;
 use crate::run::{
     CheckpointOptions, Device, ElectrostaticsSpec, EnergyOptions, ForceOptions, LjPmeSpec, OutputOptions, Plan,
-    PmeSpec, Precision, RESERVED, RestraintOptions, RunOptions, ScaledSolute, Setting, SystemFiles, TrajectoryOptions,
+    PmeSpec, Precision, RestraintOptions, RunOptions, ScaledSolute, Setting, SystemFiles, TrajectoryOptions,
     is_plain_name,
 };
 use crate::system::{DispersionCorrection, ListPolicy, LjModifier, PmeParameters};

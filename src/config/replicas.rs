@@ -7,6 +7,7 @@ use super::state_lists::{SOLUTE_TEMPERATURE, by_lists};
 use super::value::{Table, report};
 use super::{Config, exchange};
 use crate::error::Problem;
+use crate::observe::files::replica_folder;
 use crate::observe::replicas::title;
 use crate::run::{Dynamics, Plan, Velocities};
 
@@ -143,7 +144,7 @@ pub(super) fn ensemble(root: &Table, plan: &Plan, problems: &mut Vec<Problem>) -
 /// Returns the replica with the given index, counted from 0. The settings of the replica include its seed and its
 /// folder.
 fn replica(index: usize, variant: Variant, plan: &Plan) -> Replica {
-    let folder = format!("replica-{}", index + 1);
+    let folder = replica_folder(index);
     let Variant { name, mut description, mut overrides } = variant;
     let name = name.unwrap_or_else(|| folder.clone());
     let has_own_seed = overrides.iter().any(|setting| setting.key == "run.seed");
@@ -233,7 +234,7 @@ fn with_settings(states: Vec<Variant>, table: &Table, problems: &mut Vec<Problem
 fn check_names(table: &Table, problems: &mut Vec<Problem>) {
     let mut names = HashSet::new();
     for (index, inner) in table.tables("replica").iter().enumerate() {
-        let name = inner.text("name").map_or_else(|| format!("replica-{}", index + 1), str::to_owned);
+        let name = inner.text("name").map_or_else(|| replica_folder(index), str::to_owned);
         let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
         if !plain || name.chars().all(|c| c.is_ascii_digit()) {
             let message = format!("ensemble.replica.name: \"{name}\" is not a valid name");

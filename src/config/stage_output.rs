@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use super::value::{Table, report};
 use crate::error::Problem;
-use crate::run::{CheckpointOptions, ENERGIES, Interval, OutputOptions, RESTRAINTS, StageOutput};
+use crate::observe::files::{ENERGIES, RESTRAINTS};
+use crate::run::{CheckpointOptions, Interval, OutputOptions, StageOutput};
 
 /// Returns the output settings of a stage from its table `output`. `run` has the output settings of the run.
 pub(super) fn stage_output(

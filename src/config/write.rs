@@ -11,10 +11,11 @@ use crate::ensemble::barostat::{Barostat, PressureCoupling};
 use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
 use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::Thermostat;
+use crate::observe::files::{ENERGIES, RESTRAINTS};
 use crate::run::{
-    CheckpointOptions, Device, Dynamics, ENERGIES, ElectrostaticsSpec, ForceOptions, Interval, LjPmeSpec,
-    OutputOptions, Plan, PmeSpec, RESTRAINTS, Restraint, RunOptions, ScaledSolute, Setting, Stage, StageKind,
-    StageOutput, SystemFiles, TrajectoryOptions, Velocities,
+    CheckpointOptions, Device, Dynamics, ElectrostaticsSpec, ForceOptions, Interval, LjPmeSpec, OutputOptions, Plan,
+    PmeSpec, Restraint, RunOptions, ScaledSolute, Setting, Stage, StageKind, StageOutput, SystemFiles,
+    TrajectoryOptions, Velocities,
 };
 use crate::system::{DispersionCorrection, ListPolicy, LjModifier, PmeParameters};
 use crate::units::Dimension::{

@@ -12,10 +12,11 @@ use std::path::{Path, PathBuf};
 use super::Target;
 use crate::error::{Error, Problem, Result};
 use crate::format::file;
-use crate::observe::exchange::{EXCHANGE, ExchangeRow, read};
+use crate::observe::exchange::{ExchangeRow, read};
+use crate::observe::files::{CHECKPOINT, ENERGIES, EXCHANGE, replica_folder};
 use crate::observe::replace::{Replacement, refuse_link};
 use crate::observe::trajectory::{Chain, FrameSource, StoredFrame};
-use crate::run::{Checkpoint, ENERGIES, OutputOptions, TrajectoryOptions, parts};
+use crate::run::{Checkpoint, OutputOptions, TrajectoryOptions, parts};
 use crate::system::Topology;
 
 /// Result of sorting the files of one name (a trajectory or the energies) by state.
@@ -63,12 +64,13 @@ impl Demux {
     pub fn open(folder: &Path) -> Result<Self> {
         let path = folder.join(EXCHANGE);
         if !path.exists() {
-            let problem = Problem::new("the folder has no exchange.csv: it is not the output of a replica exchange")
-                .in_file(folder);
+            let problem =
+                Problem::new(format!("the folder has no {EXCHANGE}: it is not the output of a replica exchange"))
+                    .in_file(folder);
             return Err(problem.help("give the output folder of a run with ensemble.exchange").into());
         }
         let (replicas, attempts) = read(&path)?;
-        let checkpoint = folder.join("replica-1/checkpoint.md");
+        let checkpoint = folder.join(replica_folder(0)).join(CHECKPOINT);
         let Some(found) = Checkpoint::read(&checkpoint)? else {
             let problem = Problem::new("the checkpoint does not exist").in_file(&checkpoint);
             return Err(problem
@@ -128,7 +130,7 @@ impl Demux {
     }
 
     fn file(&self, replica: usize, name: &str) -> PathBuf {
-        self.folder.join(format!("replica-{}", replica + 1)).join(name)
+        self.folder.join(replica_folder(replica)).join(name)
     }
 
     /// Returns the state that a replica has at a step.

@@ -11,7 +11,8 @@ use super::settings::shortened;
 use crate::config::{Line, write};
 use crate::error::Problem;
 use crate::format::read_coordinates;
-use crate::run::{Plan, RESTRAINTS, Stage, StageKind, TrajectoryOptions, Velocities};
+use crate::observe::files::RESTRAINTS;
+use crate::run::{Plan, Stage, StageKind, TrajectoryOptions, Velocities};
 
 /// Merged translation of all files.
 pub(super) struct Whole {

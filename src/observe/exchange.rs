@@ -18,9 +18,6 @@ use crate::ensemble::exchange::neighbour;
 use crate::error::{Error, Problem, Result};
 use crate::format::file;
 
-/// Name of the file with the exchange attempts.
-pub const EXCHANGE: &str = "exchange.csv";
-
 /// Number of decimals of the exchange probabilities in the file.
 const DIGITS: usize = 6;
 
@@ -334,6 +331,7 @@ impl ExchangeStatistics {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observe::files::EXCHANGE;
 
     fn row(attempt: u64, states: [usize; 3], probabilities: [Option<f64>; 2]) -> ExchangeRow {
         let (step, time) = (10 * attempt, 0.02 * attempt as f64);

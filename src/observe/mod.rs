@@ -11,6 +11,7 @@ pub mod clock;
 pub mod energies;
 pub mod exchange;
 pub mod extent;
+pub mod files;
 pub mod lock;
 pub mod log;
 pub mod minimisation;

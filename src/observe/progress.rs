@@ -7,6 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::status::Status;
 use crate::error::printable;
+use crate::units::NS_PER_DAY;
 
 /// Maximum length in bytes of the stage name beside the progress bar.
 const LONGEST_NAME: usize = 60;
@@ -21,8 +22,6 @@ pub struct SpeedMeter {
 }
 
 const HALF_LIFE: Duration = Duration::from_secs(20);
-/// Factor from ps per second to ns per day.
-const NS_PER_DAY: f64 = 1e-3 * 86_400.0;
 
 impl SpeedMeter {
     /// Records that the run had done `step` steps and had simulated `time` ps at the wall time `elapsed`.

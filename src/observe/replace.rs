@@ -41,6 +41,11 @@ pub fn refuse_link(path: &Path) -> Result<()> {
     if path.is_symlink() { Err(is_link(path).into()) } else { Ok(()) }
 }
 
+/// Returns the first path among `named(1)`, `named(2)`, … at which no file exists.
+pub fn unused(named: impl FnMut(u32) -> PathBuf) -> PathBuf {
+    (1..).map(named).find(|path| !path.exists()).expect("at least one number is not used yet")
+}
+
 fn is_link(path: &Path) -> Problem {
     let problem = Problem::new("a symbolic link has the name of a file of the run").in_file(path);
     problem.help("remove the link, or replace it by the file itself; only the output folder as a whole can be a link")

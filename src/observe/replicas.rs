@@ -15,9 +15,7 @@ use super::replace::{json, replace_synced};
 use super::status::{RunState, Status};
 use super::summary::Summary;
 use crate::error::Result;
-
-/// Name of the file with the status of an ensemble.
-pub const ENSEMBLE: &str = "ensemble.json";
+use crate::observe::files::{ENSEMBLE, STATUS, SUMMARY};
 
 /// Settings and progress of one replica.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -58,13 +56,13 @@ impl ReplicaStatus {
     /// unchanged.
     pub fn refresh(&mut self, directory: &Path) {
         let folder = directory.join(&self.folder);
-        let Ok(status) = Status::read(&folder.join("status.json")) else { return };
+        let Ok(status) = Status::read(&folder.join(STATUS)) else { return };
         self.state = status.state;
         self.reason = status.message;
         (self.stage, self.step, self.steps) = (status.stage, status.step, status.steps);
         (self.time_ps, self.ns_per_day, self.updated) = (status.time_ps, status.ns_per_day, status.updated);
         if matches!(self.state, RunState::Finished | RunState::Stopped) {
-            let summary = Summary::read(&folder.join("summary.json"));
+            let summary = Summary::read(&folder.join(SUMMARY));
             self.ns_per_day = summary.map_or(self.ns_per_day, |summary| summary.ns_per_day);
         }
     }

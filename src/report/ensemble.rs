@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use crate::analysis::{Axis, Layer, Plot};
 use crate::error::{Error, Problem, Result};
-use crate::observe::exchange::{self, EXCHANGE, ExchangeRow, ExchangeStatistics};
-use crate::observe::replicas::{ENSEMBLE, EnsembleStatus};
+use crate::observe::exchange::{self, ExchangeRow, ExchangeStatistics};
+use crate::observe::files::{ENSEMBLE, EXCHANGE};
+use crate::observe::replicas::EnsembleStatus;
 use crate::observe::status::RunState;
 
 /// Maximum number of replicas whose walks through the states are drawn in one picture.

@@ -3,20 +3,18 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::SUMMARY;
 use super::structure::quoted;
 use crate::config::{Config, GivenSetting, given, read_text};
 use crate::error::{Error, Problem, Result};
 use crate::observe::energies::{EnergyRecord, read_energy_parts};
-use crate::observe::exchange::{self, EXCHANGE};
+use crate::observe::exchange;
+use crate::observe::files::{EFFECTIVE, ENERGIES, EXCHANGE, MINIMISATION, RESTRAINTS, STATUS, SUMMARY};
 use crate::observe::lock::host_name;
 use crate::observe::restraints::{RestraintRow, read_restraints};
 use crate::observe::status::{RunState, Status};
 use crate::observe::summary::Summary;
-use crate::run::{ENERGIES, MINIMISATION, Plan, RESTRAINTS, Stage, parts};
+use crate::run::{Plan, Stage, parts};
 
-/// Name of the file with all settings of a run, including defaults.
-const EFFECTIVE: &str = "effective.toml";
 /// Maximum age of the status file of a running run; a run with an older status file counts as killed. A running process
 /// writes the status file twice per second.
 const OLDEST: Duration = Duration::from_secs(600);
@@ -100,7 +98,7 @@ impl RunFolder {
             exchange: None,
             unreadable: vec![],
         };
-        run.status = run.file("status.json", Status::read).unwrap_or_default();
+        run.status = run.file(STATUS, Status::read).unwrap_or_default();
         // while a continued run is in progress, the summary of its earlier process stays in place; a summary of another
         // run is ignored
         let summary = run.file(SUMMARY, Summary::read);

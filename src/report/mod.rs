@@ -15,7 +15,6 @@ mod number;
 mod page;
 mod picture;
 mod production;
-mod slope;
 mod structure;
 mod verdicts;
 
@@ -29,14 +28,8 @@ pub use production::{ColumnAverage, Production};
 pub use verdicts::{Judgement, Verdict, verdicts};
 
 use crate::error::Result;
+use crate::observe::files::{ENSEMBLE, REPORT, SUMMARY};
 use crate::observe::replace::replace_synced;
-use crate::observe::replicas::ENSEMBLE;
-
-/// Name of the report in the output folder.
-pub const REPORT: &str = "report.html";
-
-/// Name of the summary, which a run writes when it ends.
-const SUMMARY: &str = "summary.json";
 
 /// Options of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

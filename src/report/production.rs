@@ -4,7 +4,8 @@
 use super::folder::RunFolder;
 use crate::analysis::{EnergyTable, Equilibrated};
 use crate::observe::energies::EnergyRecord;
-use crate::run::{Dynamics, ENERGIES, Plan, parts};
+use crate::observe::files::ENERGIES;
+use crate::run::{Dynamics, Plan, parts};
 
 /// Production stage of a run, and the averages over the rows of this stage in the energy table.
 #[derive(Clone, Debug)]

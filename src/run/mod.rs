@@ -17,8 +17,8 @@ mod session;
 
 pub use crate::observe::energies::Observed;
 pub use check::{
-    AMBER_CUTOFF, FEW_STEPS, SHRINKING, describe_conventions, describe_lj_end, describe_methods, describe_stage,
-    estimated_acceptances, preflight, refuse, warnings,
+    AMBER_CUTOFF, FEW_STEPS, SHRINKING, describe_conventions, describe_cutoffs, describe_electrostatics,
+    describe_methods, describe_stage, estimated_acceptances, preflight, refuse, warnings,
 };
 pub use checkpoint::{Checkpoint, Fingerprint, RunPosition, Written, state_hash};
 pub use control::Requests;
@@ -26,7 +26,7 @@ pub use dynamics::{Setup, Simulation, StageProgress, Wanted, frozen_system, rest
 pub use engine::{
     Engine, Forecast, Network, Placement, StepTimes, check_device, describe_lists, processors, release_ranks, schedule,
 };
-pub use output::{FINAL_STRUCTURE, Quantities, Report, Reporter, RunInfo, part_name, parts};
+pub use output::{Quantities, Report, Reporter, RunInfo, part_name, parts};
 pub use plan::*;
 pub use replicas::{Barrier, EnsembleJob, ReplicaJob, ReplicaPlacement, Sharing, Start, run_replicas};
 pub use session::{

@@ -333,10 +333,10 @@ fn info_describes_what_a_run_wrote_and_repair_leaves_it_good() {
     let cases = [
         ("trajectory.h5md", &["closed", "frames       6,", "step 10,", "velocities", "temperature"][..]),
         ("checkpoint.md", &["stage        2 of 2, warm: 10 steps done", "cell         none"]),
-        ("summary.json", &["Finished", "warm (dynamics, 10 steps)", "kJ/mol"]),
+        ("summary.json", &["finished", "warm (dynamics, 10 steps)", "kJ/mol"]),
         ("final.rst7", &["AMBER coordinates", "velocities half a step before", "velocities   yes"]),
         ("final.pdb", &["PDB trajectory", "frames       1,"]),
-        ("status.json", &["Finished", "stage        2 of 2, warm: step 10 of 10"]),
+        ("status.json", &["finished", "stage        2 of 2, warm: step 10 of 10"]),
         ("minimisation.csv", &["stage 1, steps 0 to ", "kJ/mol/nm at the end, on atom "]),
         // the file has rows for the steps 0, 2, … 10
         ("energies.csv", &["rows         6", "steps        0 to 10, 0 to 0.01 ps", "means of stage 2", "temperature"]),

@@ -86,10 +86,28 @@ macro_rules! define_energies {
                 ]
             }
 
+            /// Returns the terms whose sum is the potential energy, kJ/mol.
+            fn summands(&self) -> impl Iterator<Item = f64> {
+                let bonded = [$(self.$energy),*].into_iter();
+                bonded.chain([
+                    self.cmap,
+                    self.external,
+                    self.position_restraint,
+                    self.restraint,
+                    self.lj,
+                    self.coulomb,
+                ])
+            }
+
             /// Returns the sum of all terms, kJ/mol.
             pub fn potential(&self) -> f64 {
-                let bonded = [$(self.$energy),*].into_iter().fold(0.0, |sum, energy| sum + energy);
-                bonded + self.cmap + self.external + self.position_restraint + self.restraint + self.lj + self.coulomb
+                self.summands().fold(0.0, |sum, energy| sum + energy)
+            }
+
+            /// Returns the sum of the absolute values of all terms, kJ/mol: the scale of the rounding errors of
+            /// [`Self::potential`].
+            pub fn magnitude(&self) -> f64 {
+                self.summands().map(f64::abs).sum()
             }
         }
 

@@ -262,7 +262,7 @@ impl<F: ForceField> Host<F> {
         }
         if refreshment.is_some() {
             self.book_refreshment(renewed);
-            self.book_lead();
+            self.book_lead(None);
         }
         let threads = self.team.threads() as f64;
         let constraints =

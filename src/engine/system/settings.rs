@@ -1,6 +1,7 @@
 //! Force settings: cutoffs, electrostatics, corrections, pair lists, constraints.
 
 use crate::term::LjSwitch;
+use std::fmt;
 
 /// Modifier of the direct-space Coulomb potential at the cutoff.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
@@ -69,6 +70,13 @@ pub struct PmeParameters {
     pub grid: [usize; 3],
     /// B-spline order, 4, 5, 6 or 8
     pub order: usize,
+}
+
+impl fmt::Display for PmeParameters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let PmeParameters { alpha, grid: [a, b, c], order } = self;
+        write!(f, "alpha {alpha:.4} 1/nm, grid {a} x {b} x {c}, order {order}")
+    }
 }
 
 /// Treatment of Coulomb interactions.

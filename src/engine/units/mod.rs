@@ -32,6 +32,9 @@ pub const AMBER_CHARGE: f64 = 18.2223;
 /// Unit of velocities in AMBER files, in nm/ps: 1 Å per AMBER time unit, which is 1/20.455 ps.
 pub const AMBER_VELOCITY: f64 = ANGSTROM * 20.455;
 
+/// Factor that converts a speed of simulation from ps per second to ns per day.
+pub const NS_PER_DAY: f64 = 1e-3 * 86_400.0;
+
 /// Factor that converts a mass density from amu/nm³ to g/cm³ (the atomic mass constant in g times 10²¹ nm³/cm³,
 /// CODATA 2018).
 pub const DENSITY: f64 = 1.660_539_066_60e-3;

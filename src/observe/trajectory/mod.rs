@@ -57,6 +57,7 @@ pub use placement::Placement;
 pub use stored::StoredFrame;
 
 use super::extent::{Extent, Mark};
+use super::replace::unused;
 use crate::cell::PeriodicCell;
 use crate::error::{Error, Problem, Result};
 use crate::format::compressed::packing;
@@ -476,12 +477,11 @@ pub struct Repair {
 /// Returns an unused path under which a damaged file can be kept: `trajectory.h5md.bak`, or a name with a number if
 /// that file exists.
 fn unused_backup(path: &Path) -> PathBuf {
-    let named = |number: usize| {
+    unused(|number| {
         let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(if number == 0 { ".bak".to_owned() } else { format!(".bak{number}") });
+        name.push(if number == 1 { ".bak".to_owned() } else { format!(".bak{number}") });
         path.with_file_name(name)
-    };
-    (0..).map(named).find(|backup| !backup.exists()).unwrap_or_else(|| named(0))
+    })
 }
 
 /// Returns the error for a trajectory that was to be created but exists already. Existing trajectories are never

@@ -5,13 +5,14 @@ use maud::{Markup, html};
 use super::parts::{figure, table, terms};
 use super::{Badge, Section, assemble};
 use crate::error::Result;
+use crate::observe::files::{EXCHANGE, REPORT, SUMMARY};
 use crate::observe::progress::three_digits;
 use crate::observe::replicas::title;
 use crate::observe::status::RunState;
 use crate::observe::summary::Summary;
+use crate::report::Options;
 use crate::report::ensemble::Ensemble;
 use crate::report::number::{number, with_error};
-use crate::report::{Options, REPORT};
 
 /// Returns the HTML text of the page of an ensemble.
 pub(in crate::report) fn of_ensemble(ensemble: &Ensemble, options: Options) -> Result<String> {
@@ -43,7 +44,7 @@ fn replicas(ensemble: &Ensemble) -> Markup {
     let statistics = ensemble.statistics();
     let walks = statistics.as_ref().map_or(&[][..], |statistics| &statistics.replicas);
     let row = |(index, (replica, folder)): (usize, (&crate::observe::replicas::ReplicaStatus, std::path::PathBuf))| {
-        let summary = Summary::read(&folder.join("summary.json")).unwrap_or_default();
+        let summary = Summary::read(&folder.join(SUMMARY)).unwrap_or_default();
         vec![
             title(&replica.folder, &replica.name),
             replica.description.clone(),
@@ -77,7 +78,7 @@ fn exchanges(ensemble: &Ensemble) -> Result<Option<Section>> {
     let mut figures =
         vec![figure(&matrix, "moves", &html! { "Fraction of attempts with a move from one state to another." })?];
     for (index, walk) in ensemble.walks().iter().enumerate() {
-        let caption = html! { "The state of each replica after each attempt, from " code { "exchange.csv" } "." };
+        let caption = html! { "The state of each replica after each attempt, from " code { (EXCHANGE) } "." };
         figures.push(figure(walk, &format!("walk-{index}"), &caption)?);
     }
     let rows: Vec<[String; 3]> = statistics

@@ -6,6 +6,7 @@ use super::parts::{figure, table, terms};
 use super::{Badge, Section, assemble};
 use crate::analysis::Plot;
 use crate::error::Result;
+use crate::observe::files::{EFFECTIVE, ENERGIES, FINAL_PDB, MINIMISATION};
 use crate::observe::progress::{duration, three_digits};
 use crate::report::Options;
 use crate::report::figures::{of_energies, of_minimisations, of_restraints};
@@ -16,7 +17,7 @@ use crate::report::picture::Picture;
 use crate::report::production::{ColumnAverage, Production};
 use crate::report::structure::Structure;
 use crate::report::verdicts::{Judgement, Verdict, verdicts};
-use crate::run::{ENERGIES, MINIMISATION, describe_stage};
+use crate::run::describe_stage;
 
 /// Returns the HTML text of the page of a run.
 pub(in crate::report) fn of_run(run: &RunFolder, options: Options) -> Result<String> {
@@ -221,7 +222,7 @@ fn viewer(picture: &Picture) -> Section {
         }
         p {
             (label) ". Drag to turn; with the keyboard: arrow keys turn, + and − zoom, Home resets. The structure with all "
-            "atoms is in " code { "final.pdb" } " after the end of the run."
+            "atoms is in " code { (FINAL_PDB) } " after the end of the run."
         }
         script type="application/json" id="structure-data" { (data) }
     };
@@ -274,7 +275,7 @@ fn settings(run: &RunFolder) -> Markup {
         .collect();
     html! {
         (table("Settings that differ from their defaults", &["section", "key", "value", "default"], &rows))
-        p { "All settings are in " code { "effective.toml" } "." }
+        p { "All settings are in " code { (EFFECTIVE) } "." }
     }
 }
 

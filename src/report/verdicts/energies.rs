@@ -1,10 +1,10 @@
 //! Verdicts on the conservation of energy and on sampling.
 
 use super::Verdict;
+use crate::analysis::Slope;
 use crate::report::folder::RunFolder;
 use crate::report::number::with_error;
 use crate::report::production::Production;
-use crate::report::slope::Slope;
 use crate::units::BOLTZMANN;
 
 /// Maximum drift of the conserved energy, in kT per ns and degree of freedom. For comparison, the drift in GROMACS with

@@ -3,7 +3,7 @@
 use crate::backend::check_system;
 use crate::error::{Error, Problem, Result};
 use crate::format::LeftOut;
-use crate::run::check::lj_modifier::describe_lj_end;
+use crate::run::check::nonbonded::describe_lj_end;
 use crate::run::check::vibration::{Vibration, fastest};
 use crate::run::dynamics::frozen::frozen_system;
 use crate::run::plan::{Dynamics, Plan, StageKind};

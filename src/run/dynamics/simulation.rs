@@ -244,9 +244,11 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         };
         let change = thermostat.map(|thermostat| thermostat.change(freedom, at));
         let (refreshment, change) = match change {
-            // no quantity has to be computed between integration and velocity refreshment, so one pass over the atoms
-            // does both operations
-            Some(VelocityChange::Refresh(refreshment)) if !energies && barostat.is_none() => (Some(refreshment), None),
+            // if no quantity has to be computed between integration and velocity refreshment, one pass over the atoms
+            // does both operations; the rest of the work of a rescaling is computed between both
+            Some(VelocityChange::Refresh(refreshment)) if !energies && barostat.is_none() && !pending.thermostat => {
+                (Some(refreshment), None)
+            }
             change => (None, change),
         };
         let kinetic = self.context.integrate(leapfrog, refreshment.as_ref())?;

@@ -112,20 +112,19 @@ fn judge(found: &Evaluation, expected: &Evaluation) -> Verdict {
     }
 }
 
-/// Compares the energy terms of `found` with the expected energy terms `e`. Returns the largest difference, relative to
-/// the sum of the absolute terms. Returns an error that names the first term whose difference exceeds `slack` (kJ/mol)
+/// Compares the energy terms of `found` with the expected energy terms. Returns the largest difference, relative to the
+/// sum of the absolute terms. Returns an error that names the first term whose difference exceeds `slack` (kJ/mol)
 /// plus `bar` times the sum of the absolute terms. `whose` names the source of the expected energies in the message.
 pub(in crate::run) fn compare_energies(
     found: &Energies,
-    e: &Energies,
+    expected: &Energies,
     bar: f64,
     slack: f64,
     whose: &str,
 ) -> std::result::Result<f64, String> {
-    let terms = [e.bond, e.angle, e.urey_bradley, e.proper, e.improper, e.cmap, e.lj, e.coulomb];
-    let total = terms.iter().map(|term| term.abs()).sum::<f64>().max(f64::MIN_POSITIVE);
+    let total = expected.magnitude().max(f64::MIN_POSITIVE);
     let mut largest: f64 = 0.0;
-    for ((name, ours), (_, theirs)) in found.named().zip(e.named()) {
+    for ((name, ours), (_, theirs)) in found.named().zip(expected.named()) {
         let off = (ours - theirs).abs() / total;
         let agrees = off <= bar + slack / total;
         if !agrees {

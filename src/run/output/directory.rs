@@ -1,10 +1,11 @@
 //! The output directory of a run: paths, lock, and treatment of existing files.
 
 use crate::error::{Error, Problem, Result};
+use crate::observe::checkpoint;
+use crate::observe::files::{CHECKPOINT, ENERGIES, SUMMARY, UNSTABLE};
 use crate::observe::lock::OutputLock;
-use crate::observe::replace::unless_missing;
+use crate::observe::replace::{unless_missing, unused};
 use crate::observe::trajectory::Format;
-use crate::run::output::instability::UNSTABLE;
 use crate::run::plan::{OutputOptions, Plan};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -57,19 +58,18 @@ impl Directory {
 
     /// Returns an unused name, to which `--force` renames an existing output directory.
     fn aside(&self) -> PathBuf {
-        let numbered = |n: u32| {
+        unused(|n| {
             let mut name = self.root.clone().into_os_string();
             name.push(format!(".bak{n}"));
             PathBuf::from(name)
-        };
-        (1..).map(numbered).find(|path| !path.exists()).expect("at least one number is not used yet")
+        })
     }
 
     /// Whether the directory holds output of a run, or files whose names a new run would use.
     fn is_used(&self, output: &OutputOptions) -> bool {
-        let usual = ["checkpoint.md", "checkpoint.prev.md", "energies.csv", "trajectory.h5md", "summary.json"];
-        usual.into_iter().any(|name| self.file(name).exists())
-            || output.names().iter().any(|name| self.file(name).exists())
+        let previous = checkpoint::previous(&self.file(CHECKPOINT));
+        let names = [CHECKPOINT, SUMMARY, ENERGIES].map(str::to_owned).into_iter().chain(output.names());
+        previous.exists() || names.into_iter().any(|name| self.file(&name).exists())
     }
 
     /// Removes the files that the run `run_id` wrote before its first step. Returns an error if there are

@@ -7,6 +7,7 @@ use crate::backend::{Energies, Reference};
 use crate::cell::displacement;
 use crate::error::{Error, Result};
 use crate::format::write_pdb_of;
+use crate::observe::files::UNSTABLE;
 use crate::observe::replace::replace_synced;
 use crate::run::output::directory::Directory;
 use crate::system::{State, System, Topology};
@@ -57,9 +58,6 @@ fn write_neighbourhood(system: &System, before: &State, atoms: &[u32], directory
     })?;
     Ok(path)
 }
-
-/// Name of the file with the residues near the unstable atoms.
-pub(in crate::run) const UNSTABLE: &str = "unstable.pdb";
 
 /// Returns the atoms of all residues near `atoms`, and the positions of all atoms of the system. The residues near
 /// `atoms` are shifted to the periodic images that are nearest to `atoms`.

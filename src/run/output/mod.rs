@@ -9,19 +9,19 @@ mod tables;
 
 pub use directory::{part_name, parts};
 pub use reporter::{Quantities, Report, Reporter, RunInfo};
-pub use results::FINAL_STRUCTURE;
 
 use crate::error::{Problem, Result};
 use crate::observe::energies::Columns;
 use crate::observe::energies::Observed;
 use crate::observe::extent::{Extent, Mark};
+use crate::observe::files::{ENERGIES, MINIMISATION, RESTRAINTS};
 use crate::observe::minimisation::MinimisationSample;
 use crate::restraint::RestraintSample;
 use crate::run::checkpoint::Written;
 use crate::run::output::directory::Directory;
 use crate::run::plan::group_columns::GroupColumns;
 use crate::run::plan::stage_output::Intervals;
-use crate::run::plan::{ENERGIES, MINIMISATION, Plan, RESTRAINTS, StageKind, StepInfo};
+use crate::run::plan::{Plan, StageKind, StepInfo};
 use crate::system::{State, System};
 use crate::vec3::Vec3;
 use frames::TrajectoryReporter;
@@ -236,18 +236,7 @@ impl Outputs {
 
     /// Passes a step of a minimisation to the reporters that requested such steps.
     pub(in crate::run) fn report_minimisation(&mut self, step: StepInfo, sample: MinimisationSample) -> Result<()> {
-        let report = Report {
-            step,
-            cell: None,
-            positions: &[],
-            velocities: &[],
-            forces: &[],
-            observed: None,
-            restraints: &[],
-            minimisation: Some(sample),
-            mass: self.mass,
-            temperatures: &[],
-        };
+        let report = Report { step, minimisation: Some(sample), mass: self.mass, ..Report::default() };
         let mut reporters = self.reporters.iter_mut().filter(|reporter| reporter.wants(&step).minimisation);
         reporters.try_for_each(|reporter| reporter.report(&report))
     }

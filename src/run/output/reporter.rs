@@ -89,7 +89,7 @@ impl Quantities {
 
 /// Results of a step, which a reporter receives; atoms are in topology order. Quantities that no reporter requested are
 /// empty.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Report<'a> {
     /// number, time and stage of the step
     pub step: StepInfo,

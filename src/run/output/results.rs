@@ -3,6 +3,7 @@
 use crate::error::{Error, Problem, Result};
 use crate::format::{Coordinates, file, write_gro, write_pdb, write_rst7};
 use crate::observe::extent::Extent;
+use crate::observe::files::{FINAL_GRO, FINAL_PDB, FINAL_STRUCTURE, STATUS, SUMMARY};
 use crate::observe::replace::replace_synced;
 use crate::observe::status::{RunState, Status};
 use crate::observe::summary::Summary;
@@ -15,11 +16,6 @@ use crate::system::{State, System};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
-
-/// Name of the file with the coordinates and velocities at the end of a run.
-pub const FINAL_STRUCTURE: &str = "final.rst7";
-const FINAL_PDB: &str = "final.pdb";
-const FINAL_GRO: &str = "final.gro";
 
 /// Returns the file names of the final structures.
 fn structures(output: &OutputOptions) -> impl Iterator<Item = &'static str> + use<> {
@@ -36,13 +32,12 @@ pub(in crate::run) fn are_complete(
     checkpoint: &Checkpoint,
 ) -> Result<bool> {
     let Checkpoint { run_id, state, .. } = checkpoint;
-    let Ok(Summary { state: how, run_id: of, final_state_hash, files, .. }) =
-        Summary::read(&directory.file("summary.json"))
+    let Ok(Summary { state: how, run_id: of, final_state_hash, files, .. }) = Summary::read(&directory.file(SUMMARY))
     else {
         return Ok(false);
     };
     let is_of_this_end = how == RunState::Finished && &of == run_id && final_state_hash == Some(hash_text(state));
-    let status = Status::read(&directory.file("status.json"));
+    let status = Status::read(&directory.file(STATUS));
     let is_said = status.is_ok_and(|status| status.state == RunState::Finished && &status.run_id == run_id);
     if !is_of_this_end || !is_said || structures(&run.plan.output).any(|name| !files.contains_key(name)) {
         return Ok(false);

@@ -3,13 +3,14 @@
 use crate::error::Result;
 use crate::observe::energies::{Columns, EnergyRow};
 use crate::observe::extent::{Extent, Mark};
+use crate::observe::files::{ENERGIES, MINIMISATION, RESTRAINTS};
 use crate::observe::minimisation;
 use crate::observe::restraints;
 use crate::observe::table::Table;
 use crate::run::output::check_present;
 use crate::run::output::reporter::{Quantities, Report, Reporter, RunInfo};
+use crate::run::plan::StepInfo;
 use crate::run::plan::stage_output::Intervals;
-use crate::run::plan::{ENERGIES, MINIMISATION, RESTRAINTS, StepInfo};
 
 /// Kind of a table: file name, columns and rows.
 pub(super) struct Kind {

@@ -2,9 +2,10 @@
 //! steps with an impulse.
 
 use crate::error::Problem;
+use crate::observe::files::ENERGIES;
 use crate::observe::trajectory::Format;
 use crate::run::plan::stage_output::StageOutput;
-use crate::run::plan::{Dynamics, ENERGIES, ElectrostaticsSpec, Plan};
+use crate::run::plan::{Dynamics, ElectrostaticsSpec, Plan};
 
 /// Returns a problem for each interval in a stage that is not a multiple of the interval between impulses. Also returns
 /// a problem if the electrostatics method is not PME. `output` has the output settings of the stage. Returns an empty

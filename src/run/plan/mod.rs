@@ -28,6 +28,7 @@ use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
 use crate::ensemble::thermostat::Thermostat;
 use crate::format::TopologyOptions;
 use crate::observe::energies::{CellColumns, Columns};
+use crate::observe::files::{ENERGIES, MINIMISATION, RESTRAINTS};
 pub use crate::prepare::{
     ConstraintKind, ElectrostaticsSpec, ForceOptions, LjPmeSpec, PmeSpec, ScaledSolute, Setting, TuningMethod,
 };
@@ -234,16 +235,6 @@ impl OutputOptions {
 pub fn is_plain_name(name: &str) -> bool {
     !name.starts_with('.') && std::path::Path::new(name).file_name().is_some_and(|own| own == name)
 }
-
-/// Names that a trajectory must not have, because md writes structure files with these names: the final structures, and
-/// the surroundings of unstable atoms.
-pub const RESERVED: [&str; 3] = ["final.pdb", "final.gro", "unstable.pdb"];
-/// File name of the energy table.
-pub const ENERGIES: &str = "energies.csv";
-/// File name of the table of collective restraints.
-pub const RESTRAINTS: &str = "restraints.csv";
-/// File name of the table of minimisations.
-pub const MINIMISATION: &str = "minimisation.csv";
 
 /// Options of one trajectory file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::run::plan::{
-    CheckpointOptions, ENERGIES, Interval, MINIMISATION, OutputOptions, Plan, RESTRAINTS, StepInfo,
-};
+use crate::observe::files::{ENERGIES, MINIMISATION, RESTRAINTS};
+use crate::run::plan::{CheckpointOptions, Interval, OutputOptions, Plan, StepInfo};
 
 /// Output settings of a stage that replace the settings of the whole run. Output files that are not listed keep the
 /// interval of the whole run.

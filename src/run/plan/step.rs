@@ -1,7 +1,7 @@
 //! Number and time of a step, from which a reporter decides whether its output is due.
 
 /// Number, time and stage of a step of dynamics or of a minimisation.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepInfo {
     /// number of steps of dynamics since the start of the run; in a minimisation, the number of steps since the start
     /// of the stage

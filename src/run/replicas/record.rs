@@ -3,7 +3,9 @@
 
 use crate::ensemble::exchange::{Exchange, Offer};
 use crate::error::{Error, Problem, Result};
-use crate::observe::exchange::{EXCHANGE, ExchangeRow, ExchangeStatistics, ExchangeTable};
+use crate::observe::exchange::{ExchangeRow, ExchangeStatistics, ExchangeTable};
+use crate::observe::files::{CHECKPOINT, EXCHANGE};
+use crate::observe::replace::unused;
 use crate::run::replicas::EnsembleJob;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -46,7 +48,7 @@ impl Record {
         }
         let (record, known) = Self::at(&path, exchange)?;
         let attempts = record.statistics.attempts;
-        let begun = |folder: &str| job.directory.join(folder).join("checkpoint.md").exists();
+        let begun = |folder: &str| job.directory.join(folder).join(CHECKPOINT).exists();
         if let Some(missing) = replicas.iter().find(|replica| attempts > 0 && !begun(&replica.status.folder)) {
             let folder = &missing.status.folder;
             let message = format!("there were {attempts} exchange attempts, but the folder {folder} is missing");
@@ -104,7 +106,6 @@ impl Record {
 }
 
 fn move_aside(path: &Path) -> Result<()> {
-    let numbered = |n: u32| path.with_extension(format!("bak{n}.csv"));
-    let unused = (1..).map(numbered).find(|path| !path.exists()).expect("at least one number is not used yet");
-    std::fs::rename(path, unused).map_err(|error| Error::io(path, error))
+    std::fs::rename(path, unused(|n| path.with_extension(format!("bak{n}.csv"))))
+        .map_err(|error| Error::io(path, error))
 }

@@ -1,9 +1,10 @@
 //! Reports on a running ensemble: `ensemble.json`, `ensemble.log` and the progress line.
 
 use crate::error::{Error, Result};
+use crate::observe::files::{ENSEMBLE, SUMMARY};
 use crate::observe::log::{Level, RunLog};
 use crate::observe::progress::{Progress, SpeedMeter, three_digits};
-use crate::observe::replicas::{ENSEMBLE, EnsembleStatus, ReplicaStatus, title};
+use crate::observe::replicas::{EnsembleStatus, ReplicaStatus, title};
 use crate::observe::status::{RunState, Status};
 use crate::observe::summary::Summary;
 use crate::run::plan::Plan;
@@ -12,6 +13,7 @@ use crate::run::replicas::scheduler::Event;
 use crate::run::replicas::swap::state_names;
 use crate::run::replicas::{EnsembleJob, ReplicaJob};
 use crate::run::session::job::Outcome;
+use crate::units::NS_PER_DAY;
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
@@ -143,7 +145,7 @@ impl<'a> StatusWriter<'a> {
             Ok(Outcome::Finished | Outcome::Unchanged) => (RunState::Finished, "finished".to_owned()),
         };
         replica.state = state;
-        let summary = Summary::read(&self.job.directory.join(&replica.folder).join("summary.json"));
+        let summary = Summary::read(&self.job.directory.join(&replica.folder).join(SUMMARY));
         self.simulated += summary.map_or(0.0, |summary| summary.simulated_ps);
         let speed = replica.ns_per_day.map_or(String::new(), |speed| format!(", {} ns/day", three_digits(speed)));
         (Level::Note, format!("{how}, {:.1} ps{speed}", replica.time_ps))
@@ -220,7 +222,7 @@ impl<'a> StatusWriter<'a> {
         let seconds = self.job.started.elapsed().as_secs_f64();
         self.status.wall_seconds = Some(seconds);
         self.status.ns_per_day = match self.status.count(RunState::Running) {
-            0 => Some(self.simulated * 1e-3 * 86_400.0 / seconds).filter(|speed| *speed > 0.0),
+            0 => Some(self.simulated / seconds * NS_PER_DAY).filter(|speed| *speed > 0.0),
             _ => self.running_speed(),
         };
         self.status.exchange = self.record.map(|record| record.borrow().statistics().clone());

@@ -18,7 +18,7 @@
 
 use crate::ensemble::exchange::Offer;
 use crate::error::{Error, Problem, Result};
-use crate::observe::exchange::EXCHANGE;
+use crate::observe::files::EXCHANGE;
 use crate::run::replicas::EnsembleJob;
 use crate::run::replicas::placement::MessageSender;
 use crate::run::replicas::record::Proposal;

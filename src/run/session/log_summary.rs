@@ -12,7 +12,7 @@ use crate::observe::summary::{ListSummary, Phase, Summary};
 use crate::observe::tuning::{Setting, Trial, Tuning};
 use crate::pair::ListSchedule;
 use crate::run::check::describe_stage;
-use crate::run::check::lj_modifier::{describe_conventions, describe_lj_end};
+use crate::run::check::nonbonded::{describe_conventions, describe_cutoffs, describe_electrostatics};
 use crate::run::check::topology_methods::describe_methods;
 use crate::run::check::warnings::warnings;
 use crate::run::control::timing::Timing;
@@ -22,13 +22,13 @@ use crate::run::plan::{Device, Plan, Precision, RunOptions, Stage};
 use crate::run::session::job::{Job, Outcome};
 use crate::run::session::system_summary::system_summary;
 use crate::system::{Electrostatics, State, System};
+use crate::units::NS_PER_DAY;
 use std::borrow::Cow;
-use std::fmt::Write;
 use std::path::Path;
 
 /// Returns the speed in ns/day if `picoseconds` ps are simulated in `seconds` s of wall time.
 fn ns_per_day(picoseconds: f64, seconds: f64) -> Option<f64> {
-    (seconds > 0.0 && picoseconds > 0.0).then(|| picoseconds * 1e-3 * 86_400.0 / seconds)
+    (seconds > 0.0 && picoseconds > 0.0).then(|| picoseconds / seconds * NS_PER_DAY)
 }
 
 fn device(plan: &Plan, system: &System, engine: &Engine) -> String {
@@ -64,8 +64,6 @@ pub(in crate::run) fn write_header(log: &mut RunLog, job: &Job<'_>, engine: &Eng
     let charge: f64 = topology.atoms.iter().map(|atom| atom.charge).sum();
     // adding zero turns a rounded -0 into 0
     let charge = (charge * 1e4).round() / 1e4 + 0.0;
-    let settings = &system.settings;
-    let length = |value: Option<f64>| value.map_or("none".to_owned(), |r| format!("{r} nm"));
     log.section(&format!("md {} on {}, {}", crate::VERSION, host_name(), clock::local("%Y-%m-%d %H:%M")))?;
     let cell = state.cell.map_or("none".to_owned(), |cell| {
         let (edges, angles) = cell.lengths_angles();
@@ -74,26 +72,13 @@ pub(in crate::run) fn write_header(log: &mut RunLog, job: &Job<'_>, engine: &Eng
             edges[0], edges[1], edges[2], angles[0], angles[1], angles[2]
         )
     });
-    let electrostatics = match settings.electrostatics {
-        Electrostatics::Pme(p) => {
-            format!(
-                "PME, alpha {:.4} 1/nm, grid {} x {} x {}, order {}",
-                p.alpha, p.grid[0], p.grid[1], p.grid[2], p.order
-            )
-        }
-        other => format!("{other:?}"),
-    };
-    let mut cutoff = format!("{}, Lennard-Jones {}", length(settings.cutoff), length(settings.cutoff_lj));
-    if settings.cutoff_lj.is_some() {
-        let _ = write!(cutoff, ", {}", describe_lj_end(settings));
-    }
     let mut rows = vec![
         ("topology", plan.system.topology.display().to_string()),
         ("coordinates", plan.system.coordinates.display().to_string()),
         ("atoms", format!("{} in {} residues, charge {charge:.4} e", topology.atoms.len(), topology.residues.len())),
         ("cell", cell),
-        ("cutoff", cutoff),
-        ("electrostatics", electrostatics),
+        ("cutoff", describe_cutoffs(&system.settings)),
+        ("electrostatics", describe_electrostatics(&system.settings)),
         (
             "constraints",
             format!("{} rigid waters, {} bonds", system.constraints.settles.len(), system.constraints.bonds.len()),
@@ -266,7 +251,7 @@ pub(in crate::run) fn write_timing(
 ) -> Result<()> {
     log.section("Time")?;
     let total: f64 = summary.phases.iter().map(|phase| phase.seconds).sum();
-    let dynamics = summary.ns_per_day.map_or(total, |speed| summary.simulated_ps * 1e-3 * 86_400.0 / speed);
+    let dynamics = summary.ns_per_day.map_or(total, |speed| summary.simulated_ps / speed * NS_PER_DAY);
     log.phases(&summary.phases, dynamics.max(total))?;
     log.communication(&summary.communication)?;
     if let Some(imbalance) = summary.pair_imbalance.filter(|_| !summary.communication.is_empty()) {

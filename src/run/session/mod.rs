@@ -22,6 +22,7 @@ pub use measure::{Measured, Measurement, measure};
 
 use crate::error::{Error, Result};
 use crate::observe::energies::Observed;
+use crate::observe::files::{CHECKPOINT, EFFECTIVE, ENERGIES, LOG, SUMMARY};
 use crate::observe::log::{Level, RunLog};
 use crate::observe::progress::Progress;
 use crate::observe::replace::replace_synced;
@@ -45,7 +46,7 @@ use crate::run::output::instability::explain;
 use crate::run::output::reporter::{Quantities, RunInfo};
 use crate::run::output::results::{are_complete, closed_files, hash_text, write_final};
 use crate::run::plan::stage_output::Intervals;
-use crate::run::plan::{ENERGIES, Stage, StageKind, StepInfo};
+use crate::run::plan::{Stage, StageKind, StepInfo};
 use crate::run::session::resume::{RunStart, cut_stages, find_start, open_outputs};
 use crate::system::{State, TrialMoves};
 use history::History;
@@ -109,7 +110,7 @@ pub fn run(
     {
         return Ok(Outcome::Unchanged);
     }
-    let mut log = log(&directory.file("run.log"))?;
+    let mut log = log(&directory.file(LOG))?;
     let checkpoint = open_outputs(&mut outputs, &job, &directory, &about, checkpoint)?;
     drop(system);
     let cut = checkpoint.as_ref().map_or(vec![], |checkpoint| cut_stages(job.plan, checkpoint));
@@ -118,7 +119,7 @@ pub fn run(
         None => Checkpoint::start(run_id.clone(), job.plan, fingerprint),
     };
     adopt(&mut job.system, next.tuning.as_ref());
-    replace_synced(&directory.file("effective.toml"), |out| std::io::Write::write_all(out, job.effective.as_bytes()))?;
+    replace_synced(&directory.file(EFFECTIVE), |out| std::io::Write::write_all(out, job.effective.as_bytes()))?;
     let refusal = engine.verify(job.plan, &job.system, &job.start)?;
     log_summary::write_header(&mut log, &job, &engine)?;
     let slow = engine.warnings.clone();
@@ -336,7 +337,7 @@ impl<'a> Session<'a> {
         let written = self.outputs.sync()?;
         // the directory is checked again, because flushing the files to disk may have taken long
         self.directory.check()?;
-        self.history.write(&self.directory.file("checkpoint.md"), stage, place, state, written)?;
+        self.history.write(&self.directory.file(CHECKPOINT), stage, place, state, written)?;
         self.timing.output += start.elapsed().as_secs_f64();
         Ok(())
     }
@@ -365,7 +366,7 @@ impl<'a> Session<'a> {
             wall_seconds: self.job.started.elapsed().as_secs_f64(),
             ..log_summary::summary(self.job.plan, &self.job.system, state, &self.engine, &self.timing)
         };
-        summary.write(&self.directory.file("summary.json"))?;
+        summary.write(&self.directory.file(SUMMARY))?;
         self.monitor.write(&self.directory)?;
         log_summary::write_timing(&mut self.log, &summary, &self.job.plan.output.directory, outcome)
     }

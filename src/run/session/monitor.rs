@@ -1,6 +1,7 @@
 //! Progress of a run: the status file and the progress line.
 
 use crate::error::Result;
+use crate::observe::files::STATUS;
 use crate::observe::progress::{Progress, SpeedMeter};
 use crate::observe::status::Status;
 use crate::run::output::directory::Directory;
@@ -56,7 +57,7 @@ impl Monitor {
     /// Replaces the status file with the present status.
     pub(super) fn write(&mut self, directory: &Directory) -> Result<()> {
         directory.check()?;
-        self.status.write(&directory.file("status.json"))
+        self.status.write(&directory.file(STATUS))
     }
 
     /// Removes the progress bar from the terminal.

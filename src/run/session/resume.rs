@@ -1,6 +1,7 @@
 //! Continuation of a run from its checkpoint, and checks for changes since the checkpoint was written.
 
 use crate::error::{Error, Problem, Result};
+use crate::observe::files::CHECKPOINT;
 use crate::observe::summary::StageSummary;
 use crate::run::checkpoint::fingerprint::Fingerprint;
 use crate::run::checkpoint::{Checkpoint, Written};
@@ -30,7 +31,7 @@ pub(in crate::run) fn find_start(job: &Job<'_>, directory: &Directory, system: &
         }
         None => {
             let start = Checkpoint::start(new_run_id()?, job.plan, system.clone());
-            start.write(&directory.file("checkpoint.md"))?;
+            start.write(&directory.file(CHECKPOINT))?;
             start
         }
     };
@@ -41,7 +42,7 @@ pub(in crate::run) fn find_start(job: &Job<'_>, directory: &Directory, system: &
             // the new checkpoint lists files under new names as output files of this run, so no files with these names
             // may exist yet
             directory.check_absent(&job.plan.output)?;
-            Checkpoint::start(run_id.clone(), job.plan, system.clone()).write(&directory.file("checkpoint.md"))?;
+            Checkpoint::start(run_id.clone(), job.plan, system.clone()).write(&directory.file(CHECKPOINT))?;
         }
         return Ok(RunStart { run_id, checkpoint: None, warning });
     }
@@ -60,7 +61,7 @@ fn new_run_id() -> Result<String> {
 /// read instead, also returns the reason. Returns an error if the directory contains output but no checkpoint, or if
 /// the newest checkpoint is damaged and the previous checkpoint is from the start of the run.
 fn find_checkpoint(directory: &Directory, output: &OutputOptions) -> Result<(Option<Checkpoint>, Option<String>)> {
-    match Checkpoint::read(&directory.file("checkpoint.md"))? {
+    match Checkpoint::read(&directory.file(CHECKPOINT))? {
         Some(found) if found.warning.is_none() || !found.body.is_start() => Ok((Some(found.body), found.warning)),
         found => {
             let reason = found
@@ -133,7 +134,7 @@ pub(in crate::run) fn open_outputs(
     let written = outputs.sync()?;
     if written != checkpoint.written {
         checkpoint.written = written;
-        checkpoint.write(&directory.file("checkpoint.md"))?;
+        checkpoint.write(&directory.file(CHECKPOINT))?;
     }
     Ok(Some(checkpoint))
 }

@@ -56,20 +56,28 @@ impl<F: ForceField> Host<F> {
         memory::resize(&mut cycle.changes, impulse.forces.len(), Vec3::ZERO);
     }
 
+    /// Whether the velocity refreshments of this stage do work that depends on impulses.
+    pub(super) fn has_impulses(&self) -> bool {
+        self.cycle.length > 0
+    }
+
     /// Adds the part of the thermostat's work that depends on the last impulse. The function also sums the velocity
     /// changes from which the remaining part of the work is computed at the next impulse. The function is called after
     /// velocities were renewed in the middle of the last step. The change of a velocity follows from the displacement
     /// in that step, because the atom moves with the old velocity in the first half of the step, and with the new
-    /// velocity in the second half.
-    pub(super) fn book_lead(&mut self) {
-        // there are no impulses, or velocities are not refreshed in this stage
-        if self.cycle.length == 0 {
+    /// velocity in the second half. If a barostat has also moved the atoms, `unrenewed` holds the velocities before
+    /// they were renewed, and the change is computed from these velocities.
+    pub(super) fn book_lead(&mut self, unrenewed: Option<&[Vec3]>) {
+        if !self.has_impulses() {
             return;
         }
         let ImpulseCycle { length, step, slow, changes } = &mut self.cycle;
         let [since, until] = lead_weights(*length, *step);
         let (velocities, positions, old, timestep) = (&self.velocities, &self.positions, &self.old, self.timestep);
-        let change = |atom: usize| (velocities[atom] - (positions[atom] - old[atom]) * (1.0 / timestep)) * 2.0;
+        let change = |atom: usize| match unrenewed {
+            Some(unrenewed) => velocities[atom] - unrenewed[atom],
+            None => (velocities[atom] - (positions[atom] - old[atom]) * (1.0 / timestep)) * 2.0,
+        };
         let mut parts = vec![0.0; slow.len().div_ceil(ATOMS)];
         let chunks = parts.par_iter_mut().zip(changes.par_chunks_mut(ATOMS)).zip(slow.par_chunks(ATOMS)).enumerate();
         self.team.for_each(chunks, |(chunk, ((part, changes), slow))| {

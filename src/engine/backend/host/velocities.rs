@@ -117,6 +117,8 @@ impl<F: ForceField> Host<F> {
     /// Partially renews velocities in the middle of the last step.
     pub(super) fn refresh(&mut self, refreshment: &Refreshment) -> Result<()> {
         let start = Instant::now();
+        let scaled = self.coupling.pending_scaling != Vec3::ZERO;
+        let unrenewed = (scaled && self.has_impulses()).then(|| self.velocities.clone());
         let (positions, velocities) =
             (&SharedVectors::new(&mut self.positions), &SharedVectors::new(&mut self.velocities));
         let refresh = Refresh {
@@ -142,7 +144,7 @@ impl<F: ForceField> Host<F> {
         let mut renewed = [self.step_results.iter().map(|result| result.renewed).sum::<f64>()];
         self.field.sum(&mut renewed);
         self.book_refreshment(renewed[0]);
-        self.book_lead();
+        self.book_lead(unrenewed.as_deref());
         self.phases.update += start.elapsed().as_secs_f64();
         Ok(())
     }

@@ -4,7 +4,9 @@
 use super::*;
 use crate::backend::{Cpu, CpuOptions, Distribution, Evaluation, ForceField, Host, Phases, Reference};
 use crate::cell::PeriodicCell;
+use crate::ensemble::barostat::{BarostatKind, PressureCoupling};
 use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
+use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::ThermostatKind;
 use crate::ensemble::velocities::maxwell_boltzmann;
 use crate::pme::{MeshPotential, ReferencePme};
@@ -316,6 +318,41 @@ fn thermostats_do_the_work_that_is_booked_between_impulses() {
             }
         }
     }
+}
+
+/// Returns the conserved energy (kJ/mol) after steps with impulses, velocity refreshments and a barostat.
+fn conserved_with_barostat(sample: &Sample) -> f64 {
+    let barostat = Barostat {
+        kind: BarostatKind::CRescale,
+        coupling: PressureCoupling::Isotropic,
+        pressure: [300.0; 3].map(Schedule::from),
+        surface_tension: 0.0,
+        coupling_time: 0.5,
+        compressibility: [7.5e-4; 3],
+        every: 2,
+    };
+    let thermostat = Thermostat::new(ThermostatKind::Langevin, 300.0, 0.1, 1);
+    let dynamics = Dynamics { thermostat: Some(thermostat), barostat: Some(barostat), ..nve(Some(3)) };
+    let mut simulation = simulation(sample, reference(sample), &dynamics);
+    for _ in 0..12 {
+        simulation.step(Wanted::default(), |_| Ok(())).unwrap();
+    }
+    simulation.step(Wanted { energies: true }, |_| Ok(())).unwrap().conserved
+}
+
+#[test]
+fn work_with_a_barostat_does_not_depend_on_images() {
+    let sample = Sample::load("peptide-charged").rigid();
+    let mut moved = Sample::load("peptide-charged").rigid();
+    let (cell, molecules) = (sample.state.cell.unwrap(), sample.system.topology.molecules());
+    for molecule in 0..molecules.len() {
+        let shift = cell.shift([molecule % 5, molecule % 3, molecule % 7].map(|n| 4 * n as i32 - 8));
+        molecules.atoms(molecule).iter().for_each(|&atom| moved.state.positions[atom as usize] += shift);
+    }
+    let [stored, moved] = [sample, moved].map(|sample| conserved_with_barostat(&sample));
+    // rounding errors of positions far from the origin are 10⁻¹⁵ nm; forces of 10⁵ kJ/mol/nm on 10³ atoms turn them
+    // into 10⁻⁷ kJ/mol
+    assert!((stored - moved).abs() < 1e-6, "{stored} and {moved} kJ/mol");
 }
 
 #[test]

@@ -22,20 +22,20 @@ const BLOCKS: usize = 64;
 /// 10³, the noise is negligible.
 const RATIOS: std::ops::RangeInclusive<i32> = -30..=30;
 
-/// Slope of a column of the energy table over time, with its standard error.
+/// Slope of a series over time, with its standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Slope {
-    /// slope, in the unit of the column per ps
-    pub(super) value: f64,
+pub(crate) struct Slope {
+    /// slope, in the unit of the series per ps
+    pub(crate) value: f64,
     /// standard error of the slope; up to 2.4 times too large for uncorrelated noise, and up to 1.3 times too small for
     /// a random walk
-    pub(super) error: f64,
+    pub(crate) error: f64,
 }
 
 impl Slope {
     /// Fits a straight line to `values` at equidistant `times` (ps); `None` with fewer than four values. Values at the
     /// start of the series that do not fill a block are left out.
-    pub(super) fn of(times: &[f64], values: &[f64]) -> Option<Self> {
+    pub(crate) fn of(times: &[f64], values: &[f64]) -> Option<Self> {
         let size = values.len().div_ceil(BLOCKS);
         if values.len() < 4 {
             return None;

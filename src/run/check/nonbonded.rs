@@ -1,11 +1,29 @@
-//! Descriptions of the Lennard-Jones modifier and dispersion correction, for log, `md check` and warnings.
+//! Descriptions of cutoffs, electrostatics and Lennard-Jones interactions, for log, `md check` and warnings.
 
 use crate::run::plan::Plan;
-use crate::system::{DispersionCorrection, ForceSettings, LjModifier, PmeParameters, System};
+use crate::system::{DispersionCorrection, Electrostatics, ForceSettings, LjModifier, System};
+
+/// Describes both cutoffs and how Lennard-Jones interactions end at theirs, for example "0.9 nm, Lennard-Jones 0.9 nm,
+/// potential shift, dispersion correction over all pairs".
+pub fn describe_cutoffs(settings: &ForceSettings) -> String {
+    let length = |value: Option<f64>| value.map_or("none".to_owned(), |nm| format!("{nm} nm"));
+    let end = settings.cutoff_lj.map_or(String::new(), |_| format!(", {}", describe_lj_end(settings)));
+    format!("{}, Lennard-Jones {}{end}", length(settings.cutoff), length(settings.cutoff_lj))
+}
+
+/// Describes the treatment of Coulomb interactions, for example "reaction field, permittivity 78.5".
+pub fn describe_electrostatics(settings: &ForceSettings) -> String {
+    match settings.electrostatics {
+        Electrostatics::Off => "no electrostatics".to_owned(),
+        Electrostatics::Plain => "plain electrostatics".to_owned(),
+        Electrostatics::ReactionField { permittivity } => format!("reaction field, permittivity {permittivity}"),
+        Electrostatics::Pme(mesh) => format!("PME, {mesh}"),
+    }
+}
 
 /// Describes how Lennard-Jones interactions end at the cutoff, for example "force switch from 1 nm, no dispersion
 /// correction".
-pub fn describe_lj_end(settings: &ForceSettings) -> String {
+pub(super) fn describe_lj_end(settings: &ForceSettings) -> String {
     let end = match settings.lj_modifier {
         LjModifier::None => "truncated".to_owned(),
         LjModifier::PotentialShift => "potential shift".to_owned(),
@@ -16,9 +34,7 @@ pub fn describe_lj_end(settings: &ForceSettings) -> String {
         DispersionCorrection::Off => "no dispersion correction".to_owned(),
         DispersionCorrection::AllPairs => "dispersion correction over all pairs".to_owned(),
         DispersionCorrection::NonExcluded => "dispersion correction over pairs that are not excluded".to_owned(),
-        DispersionCorrection::Pme(PmeParameters { alpha, grid: [a, b, c], order }) => {
-            format!("LJ-PME with alpha {alpha:.4} 1/nm, grid {a} x {b} x {c}, order {order}")
-        }
+        DispersionCorrection::Pme(mesh) => format!("LJ-PME with {mesh}"),
     };
     format!("{end}, {correction}")
 }
