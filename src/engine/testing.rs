@@ -3,7 +3,7 @@
 
 use crate::backend::cuda::{Cuda, Device, Emulated};
 use crate::backend::{Backend, Serving, Workload};
-use crate::cell::PeriodicCell;
+use crate::cell::{PeriodicCell, displacement};
 use crate::constraint::{ConstraintKind, ConstraintPlan, derive};
 use crate::ensemble::volume_trial::VolumeTrial;
 use crate::format::{read_coordinates, read_topology};
@@ -13,7 +13,7 @@ use crate::ranks::Ranks;
 use crate::simd::Level;
 use crate::system::{
     Atom, Constraint, Constraints, Construction, DispersionCorrection, Electrostatics, Exclusions, ForceSettings,
-    ListPolicy, LjModifier, Modifier, Name, Nonbonded, PmeParameters, State, System, Topology,
+    ListPolicy, LjModifier, Modifier, Name, Nonbonded, PmeParameters, State, System, Topology, VirtualSite,
 };
 use crate::team::Team;
 use std::path::{Path, PathBuf};
@@ -84,6 +84,35 @@ impl Sample {
         let alpha = 3.1 * CUTOFF / cutoff;
         settings.electrostatics = Electrostatics::Pme(PmeParameters { alpha, grid: [32; 3], order: 5 });
         sample
+    }
+
+    /// Keeps the molecules near the first atom, at the same positions in the same cell. `radius` (nm) is the maximum
+    /// distance of the first atom of a molecule from the first atom of the system.
+    pub(crate) fn droplet(mut self, radius: f64) -> Self {
+        let (topology, state) = (&self.system.topology, &self.state);
+        let (molecules, center) = (topology.molecules(), state.positions[0]);
+        let first = |m: &usize| state.positions[molecules.atoms(*m)[0] as usize];
+        let is_near = |m: &usize| displacement(state.cell.as_ref(), first(m) - center).norm() <= radius;
+        let mut atoms: Vec<u32> =
+            (0..molecules.len()).filter(is_near).flat_map(|m| molecules.atoms(m)).copied().collect();
+        atoms.sort_unstable();
+        let place = |atom: u32| atoms.binary_search(&atom).ok().map(|place| place as u32);
+        let kept = |atom: u32| place(atom).expect("an atom of a molecule that is kept");
+        let mut droplet = topology.subset(&atoms);
+        let pairs = topology.exclusions.pairs().filter_map(|[i, j]| Some([place(i)?, place(j)?]));
+        droplet.exclusions = Exclusions::from_pairs(atoms.len(), pairs);
+        droplet.bonded.cmap_grids.clone_from(&topology.bonded.cmap_grids);
+        droplet.bonded.append_those(&topology.bonded, |atoms| place(atoms[0]).is_some(), kept);
+        for site in topology.virtual_sites.iter().filter(|site| place(site.site).is_some()) {
+            let mut site = VirtualSite { site: kept(site.site), ..site.clone() };
+            site.construction.atoms_mut().iter_mut().for_each(|atom| *atom = kept(*atom));
+            droplet.virtual_sites.push(site);
+        }
+        let [positions, velocities] =
+            [&state.positions, &state.velocities].map(|all| atoms.iter().map(|&atom| all[atom as usize]).collect());
+        (self.state.positions, self.state.velocities) = (positions, velocities);
+        self.system.topology = droplet;
+        self
     }
 
     /// Returns water with one virtual site per molecule. Successive molecules use all constructions of virtual sites in

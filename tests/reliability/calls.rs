@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Output;
+use std::sync::OnceLock;
 use std::time::Instant;
 
 use md::observe::trajectory::Format;
 
-use crate::case::{Case, Record, describe, of_extension};
-use crate::journal::{Call, Fault, Preload};
+use crate::case::{Case, EXTENSIONS, Files, Record, describe, of_extension};
+use crate::journal::{Call, Fault};
 
 /// Number of system calls of each kind that are sampled, unless every call is tried. The same number of calls is
 /// sampled among the last calls.
@@ -19,7 +20,7 @@ const LAST_CALLS: usize = 48;
 
 /// State of the output folder at the start of the run with the fault.
 #[derive(Clone, Copy, Debug)]
-enum Start {
+pub(crate) enum Start {
     Fresh,
     Stopped,
     Killed,
@@ -48,10 +49,10 @@ fn stride() -> Option<usize> {
     Some(if how == "every" { 1 } else { how.parse().expect("every, or a number") })
 }
 
-/// Setup of a test: the fault library, the folder in its state before the run, and the expected results.
+/// Setup of a test: the files in the output folder before the run, and the expected results.
 pub(crate) struct Setup {
-    pub(crate) preload: Preload,
-    pub(crate) start: Case,
+    format: &'static Format,
+    files: Files,
     pub(crate) expected: Record,
     /// calls of an undisturbed run that starts from the same folder
     pub(crate) calls: Vec<Call>,
@@ -60,8 +61,7 @@ pub(crate) struct Setup {
 impl Setup {
     fn new(start: Start, format: &'static Format) -> Self {
         let whole = Case::new(format);
-        let preload = Preload::compile();
-        let (output, calls) = whole.watch(&preload, None);
+        let (output, calls) = whole.watch(None);
         assert!(output.status.success(), "{}", describe(&output));
         let expected = whole.record().unwrap();
         let before = match start {
@@ -69,18 +69,22 @@ impl Setup {
             Start::Stopped => Some(Fault::Term),
             Start::Killed => Some(Fault::Kill),
         };
-        let Some(fault) = before else { return Setup { preload, start: Case::new(format), expected, calls } };
+        let Some(fault) = before else { return Setup { format, files: Files::new(), expected, calls } };
         // the run is stopped in the middle of the dynamics, after it has written frames
         let start = Case::new(format);
-        start.watch(&preload, Some((fault, 3 * calls.len() / 5)));
-        let (output, calls) = start.copy().watch(&preload, None);
+        start.watch(Some((fault, 3 * calls.len() / 5)));
+        let files = start.files();
+        let (output, calls) = start.watch(None);
         assert!(output.status.success(), "{}", describe(&output));
-        Setup { preload, start, expected, calls }
+        Setup { format, files, expected, calls }
     }
 
-    /// Returns the setup for runs that start in an empty output folder, with a trajectory of the given format.
-    pub(crate) fn fresh(format: &'static Format) -> Self {
-        Self::new(Start::Fresh, format)
+    /// Returns the setup for runs with a trajectory of the given format. The tests of this process share the setup.
+    pub(crate) fn of(start: Start, extension: &str) -> &'static Self {
+        static SETUPS: [[OnceLock<Setup>; EXTENSIONS.len()]; STARTS.len()] =
+            [const { [const { OnceLock::new() }; EXTENSIONS.len()] }; STARTS.len()];
+        let format = EXTENSIONS.iter().position(|other| *other == extension).unwrap();
+        SETUPS[start as usize][format].get_or_init(|| Setup::new(start, of_extension(extension)))
     }
 }
 
@@ -98,8 +102,8 @@ fn may_end(fault: Fault, output: &Output) -> Result<(), String> {
 }
 
 fn try_one(setup: &Setup, fault: Fault, at: usize) -> Result<(), String> {
-    let case = setup.start.copy();
-    let (output, calls) = case.watch(&setup.preload, Some((fault, at)));
+    let case = Case::with(setup.format, &setup.files);
+    let (output, calls) = case.watch(Some((fault, at)));
     let read = || if fault == Fault::Kill { case.has_whole_frames(&setup.expected) } else { Ok(()) };
     let verdict = may_end(fault, &output).and_then(|()| read()).and_then(|()| match output.status.code() {
         Some(0) => case.is_complete(&setup.expected),
@@ -135,9 +139,9 @@ pub(crate) fn sample(total: usize, last: usize) -> Vec<usize> {
 }
 
 fn at_every_call(start: Start, fault: Fault) {
-    let setup = Setup::new(start, of_extension("h5md"));
+    let setup = Setup::of(start, "h5md");
     let counted = setup.calls.iter().filter(|call| fault.counts(call)).count();
-    try_all(&format!("{start:?} | {fault:?}"), &sample(counted, LAST_CALLS), |at| try_one(&setup, fault, at));
+    try_all(&format!("{start:?} | {fault:?}"), &sample(counted, LAST_CALLS), |at| try_one(setup, fault, at));
 }
 
 /// Tries every fault in runs with a trajectory of another format than H5MD. Each combination of start and fault uses a
@@ -145,7 +149,7 @@ fn at_every_call(start: Start, fault: Fault) {
 fn in_format(extension: &str) {
     let pairs = STARTS.len() * FAULTS.len();
     for (nth_start, start) in STARTS.into_iter().enumerate() {
-        let setup = Setup::new(start, of_extension(extension));
+        let setup = Setup::of(start, extension);
         for (nth_fault, fault) in FAULTS.into_iter().enumerate() {
             let counted: Vec<&Call> = setup.calls.iter().filter(|call| fault.counts(call)).collect();
             let of_file = (1..=counted.len()).filter(|at| counted[at - 1].is_of(extension)).collect::<Vec<_>>();
@@ -155,7 +159,7 @@ fn in_format(extension: &str) {
                 Some(stride) => (1 + nth % stride..=counted.len()).step_by(stride).collect(),
                 None => vec![of_file[nth * of_file.len() / pairs]],
             };
-            try_all(&format!("{extension} | {start:?} | {fault:?}"), &numbers, |at| try_one(&setup, fault, at));
+            try_all(&format!("{extension} | {start:?} | {fault:?}"), &numbers, |at| try_one(setup, fault, at));
         }
     }
 }
@@ -163,7 +167,7 @@ fn in_format(extension: &str) {
 /// Tests SIGKILL at various times within the duration of a run, independent of system calls.
 #[test]
 fn killed_at_moments() {
-    let setup = Setup::fresh(of_extension("h5md"));
+    let setup = Setup::of(Start::Fresh, "h5md");
     let moments = if exhaustive() { 50 } else { SAMPLES };
     let start = Instant::now();
     assert!(Case::new(of_extension("h5md")).start().wait().unwrap().success());

@@ -23,6 +23,9 @@ const LONGEST_COUNTS: usize = 24;
 /// Keys of `summary.json` whose values depend neither on the number of interruptions nor on the duration of a run.
 const LASTING: [&str; 8] = ["state", "device", "threads", "simd", "atoms", "pme", "stages", "final_state_hash"];
 
+/// File name extensions of all formats of trajectories that are tested.
+pub(crate) const EXTENSIONS: [&str; 6] = ["h5md", "xtc", "dcd", "trr", "nc", "pdb"];
+
 /// Input file: argon with a minimisation, then constant pressure, and a checkpoint after every step.
 fn input(format: &Format) -> String {
     let system = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/argon");
@@ -46,6 +49,15 @@ pub(crate) fn of_extension(extension: &str) -> &'static Format {
     Format::of_name(&format!("trajectory.{extension}")).unwrap()
 }
 
+/// Files of an output folder, by name.
+pub(crate) type Files = BTreeMap<PathBuf, Entry>;
+
+/// Contents of a file, or the target of a symbolic link.
+pub(crate) enum Entry {
+    File(Vec<u8>),
+    Link(PathBuf),
+}
+
 /// A folder with an input file. Runs write their files to the subfolder `out`.
 pub(crate) struct Case {
     folder: TempDir,
@@ -65,19 +77,31 @@ impl Case {
         case
     }
 
-    /// Copies all files to another folder.
-    pub(crate) fn copy(&self) -> Self {
-        let copy = Self::new(self.format);
-        let Ok(entries) = std::fs::read_dir(self.out()) else { return copy };
-        std::fs::create_dir(copy.out()).unwrap();
-        for entry in entries.map(Result::unwrap) {
-            let to = copy.out().join(entry.file_name());
-            match std::fs::read_link(entry.path()) {
-                Ok(target) => std::os::unix::fs::symlink(target, to).unwrap(),
-                Err(_) => std::fs::copy(entry.path(), to).map(drop).unwrap(),
+    /// Creates a folder with a trajectory of this format, whose output folder holds `files`. Without files there is no
+    /// output folder.
+    pub(crate) fn with(format: &'static Format, files: &Files) -> Self {
+        let case = Self::new(format);
+        if !files.is_empty() {
+            std::fs::create_dir(case.out()).unwrap();
+        }
+        for (name, entry) in files {
+            let to = case.out().join(name);
+            match entry {
+                Entry::Link(target) => std::os::unix::fs::symlink(target, to).unwrap(),
+                Entry::File(bytes) => std::fs::write(to, bytes).unwrap(),
             }
         }
-        copy
+        case
+    }
+
+    /// Returns the files in the output folder.
+    pub(crate) fn files(&self) -> Files {
+        let entries = std::fs::read_dir(self.out()).unwrap().map(Result::unwrap);
+        let read = |path: &Path| match std::fs::read_link(path) {
+            Ok(target) => Entry::Link(target),
+            Err(_) => Entry::File(std::fs::read(path).unwrap()),
+        };
+        entries.map(|entry| (entry.file_name().into(), read(&entry.path()))).collect()
     }
 
     pub(crate) fn folder(&self) -> PathBuf {
@@ -112,11 +136,10 @@ impl Case {
         self.command().stderr(Stdio::null()).spawn().unwrap()
     }
 
-    /// Runs `md run input.toml` under `preload` with an optional fault; returns the output and the calls that changed
-    /// files.
-    pub(crate) fn watch(&self, preload: &Preload, fault: Option<(Fault, usize)>) -> (Output, Vec<Call>) {
+    /// Runs `md run input.toml` with an optional fault; returns the output and the calls that changed files.
+    pub(crate) fn watch(&self, fault: Option<(Fault, usize)>) -> (Output, Vec<Call>) {
         let (mut command, journal) = (self.command(), self.folder.path().with_extension("journal"));
-        preload.watch(&mut command, &self.folder(), &journal, fault);
+        Preload::shared().watch(&mut command, &self.folder(), &journal, fault);
         let output = command.output().unwrap();
         assert_ne!(output.status.code(), Some(99), "{}", String::from_utf8_lossy(&output.stderr));
         let calls = journal::read(&journal);

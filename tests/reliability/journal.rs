@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-use tempfile::TempDir;
+use std::sync::OnceLock;
 
 /// A fault at one of the calls that change files.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,34 +26,40 @@ impl Fault {
     }
 }
 
-/// The compiled fault library, in a temporary folder with the same lifetime.
+/// The compiled fault library.
 pub(crate) struct Preload {
-    folder: TempDir,
+    library: PathBuf,
 }
 
 impl Preload {
-    /// Compiles the library.
-    pub(crate) fn compile() -> Self {
-        let preload = Preload { folder: tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap() };
+    /// Returns the library, which the tests of this process compile once.
+    pub(crate) fn shared() -> &'static Self {
+        static SHARED: OnceLock<Preload> = OnceLock::new();
+        SHARED.get_or_init(Preload::compile)
+    }
+
+    /// Compiles the library. An older library is replaced only after the compilation, because tests of another process
+    /// may use it.
+    fn compile() -> Self {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let scratch = tempfile::tempdir_in(folder).unwrap();
+        let (compiled, library) = (scratch.path().join("faults.so"), folder.join("faults.so"));
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reliability/faults.c");
         let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
         let output = Command::new(&compiler)
             .args(["-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o"])
-            .args([&preload.library(), &source])
+            .args([&compiled, &source])
             .output()
             .unwrap_or_else(|error| panic!("{compiler}, which built HDF5 too: {error}"));
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        preload
-    }
-
-    fn library(&self) -> PathBuf {
-        self.folder.path().join("faults.so")
+        std::fs::rename(&compiled, &library).unwrap();
+        Preload { library }
     }
 
     /// Watches a command that changes files in `folder`, with a fault at call number `at` if `fault` is given.
     pub(crate) fn watch(&self, command: &mut Command, folder: &Path, journal: &Path, fault: Option<(Fault, usize)>) {
         let _ = std::fs::remove_file(journal);
-        command.env("LD_PRELOAD", self.library()).env("FAULT_BELOW", folder).env("FAULT_JOURNAL", journal);
+        command.env("LD_PRELOAD", &self.library).env("FAULT_BELOW", folder).env("FAULT_JOURNAL", journal);
         let Some((fault, at)) = fault else { return };
         let kind = match fault {
             Fault::Kill => "kill".to_owned(),

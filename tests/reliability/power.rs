@@ -3,7 +3,7 @@
 use md::observe::trajectory::Format;
 use md::rng::{Purpose, Stream};
 
-use crate::calls::{Setup, exhaustive, sample, try_all};
+use crate::calls::{Setup, Start, exhaustive, sample, try_all};
 use crate::case::{Case, of_extension};
 use crate::disk::Disk;
 
@@ -21,9 +21,8 @@ fn image(format: &'static Format, disk: &Disk<'_>, time: usize, pick: impl FnMut
 #[test]
 fn the_journal_is_complete() {
     let h5md = of_extension("h5md");
-    let setup = Setup::fresh(h5md);
     let case = Case::new(h5md);
-    let (_, calls) = case.watch(&setup.preload, None);
+    let (_, calls) = case.watch(None);
     let replayed = image(h5md, &Disk::new(&calls), calls.len(), |n| n - 1);
     let mut names = 0;
     for entry in std::fs::read_dir(case.out()).unwrap().map(Result::unwrap) {
@@ -36,7 +35,7 @@ fn the_journal_is_complete() {
 
 fn power_lost(extension: &str) {
     let format = of_extension(extension);
-    let setup = Setup::fresh(format);
+    let setup = Setup::of(Start::Fresh, extension);
     let disk = Disk::new(&setup.calls);
     let images = if exhaustive() { IMAGES } else { 1 };
     let part = if exhaustive() || extension == "h5md" { 1 } else { 4 };

@@ -18,10 +18,10 @@ fn continues(case: &Case, directory: &str, steps: &str) -> String {
     messages
 }
 
-/// Tests that a run writes two checkpoints soon after its start, although the default interval is five minutes.
+/// Tests that the checkpoint before the last is used if the last was truncated after a kill.
 #[test]
-fn two_checkpoints_soon_after_the_start() {
-    let case = Case::endless("");
+fn one_that_is_truncated_after_a_kill_leads_back() {
+    let case = Case::endless("checkpoint = { every = \"0.1 s\" }");
     let mut child = case.start(&[]);
     let older = case.path("out/checkpoint.prev.md");
     wait_for("a second checkpoint", || {

@@ -39,19 +39,40 @@ fn slots_and_stops_change_nothing() {
     }
     assert_same_exchange(&case, ["whole", "parts"]);
     assert!(case.ends_with(0, &["--output-dir", "parts"]).contains("already finished"));
-    // each call with this time limit does about one step of one replica
-    let limited = ["--output-dir", "limited", "--steps", "12", "--max-hours", "1e-9"];
-    let mut calls = 1;
-    while case.run(&limited).code == Some(3) {
-        calls += 1;
-        assert!(calls < 200, "no end");
-    }
-    case.ends_with(0, &["--output-dir", "limited"]);
-    assert_same_exchange(&case, ["whole", "limited"]);
     // three replicas run at once on three threads
     case.rewrite("peptide-vacuum", &input(3, LANGEVIN, TEMPERATURES, 3));
     case.ends_with(0, &["--output-dir", "wide"]);
     assert_same_exchange(&case, ["whole", "wide"]);
+}
+
+/// Tests that the run does not depend on stops after every step of every replica.
+#[test]
+fn stops_after_every_step_change_nothing() {
+    let mut text = input(1, LANGEVIN, TEMPERATURES, 1);
+    for (long, short) in [
+        ("steps = 10\n", "steps = 1\n"),
+        ("steps = 100\n", "steps = 8\n"),
+        ("\"10 steps\"", "\"2 steps\""),
+        ("\"20 fs\"", "\"4 fs\""),
+    ] {
+        assert!(text.contains(long), "{long} in {text}");
+        text = text.replace(long, short);
+    }
+    let case = Case::new("peptide-vacuum", &text);
+    case.ends_with(0, &["--output-dir", "whole"]);
+    let (rows, _) = records(&case, "whole", 4);
+    assert!(rows[..2].iter().any(|row| row.states != [0, 1, 2, 3]), "nothing was swapped: {rows:?}");
+    // each call with this time limit does about one step of one replica
+    let limited = ["--output-dir", "limited", "--steps", "5", "--max-hours", "1e-9"];
+    let mut calls = 1;
+    while case.run(&limited).code == Some(3) {
+        calls += 1;
+        assert!(calls < 60, "no end");
+    }
+    println!("{calls} calls");
+    assert!(calls > 4 * 3, "stops are rare: {calls} calls for 6 steps of 4 replicas");
+    case.ends_with(0, &["--output-dir", "limited"]);
+    assert_same_exchange(&case, ["whole", "limited"]);
 }
 
 #[test]
@@ -89,18 +110,31 @@ fn a_replica_whose_checkpoint_is_older_repeats_what_is_written() {
 fn killed_and_stopped_at_any_moment() {
     let often = "checkpoint = { every = \"0.001 s\" }\n[[stage]]\nname = \"a\"";
     let text = input(2, LANGEVIN, TEMPERATURES, 2).replacen("[[stage]]\nname = \"a\"", often, 1);
-    let case = Case::new("peptide-vacuum", &text.replace("steps = 100", "steps = 300"));
-    case.ends_with(0, &["--output-dir", "whole"]);
+    let case = Case::new("peptide-vacuum", &text.replace("steps = 100", "duration = \"20 ns\""));
+    let attempts = |name: &str| {
+        let rows = read(&case.path(name).join("exchange.csv")).map_or(vec![], |(_, rows)| rows);
+        (rows.len(), rows.last().map_or(0, |row| row.step))
+    };
+    let mut last = 0;
     for (name, end) in [("stopped", "TERM"), ("killed", "KILL")] {
-        let mut interrupted = 0;
-        for delay in [30, 90, 150, 210, 330, 450, 600] {
+        // the first signal comes while the run starts, and each other signal after some more attempts
+        for more in [None, Some(1), None, Some(2), Some(4)] {
+            let before = attempts(name).0;
             let mut child = case.start(&["--output-dir", name]);
-            std::thread::sleep(std::time::Duration::from_millis(delay));
+            wait_for("a folder", || case.path(name).join("ensemble.json").exists());
+            if let Some(more) = more {
+                wait_for("some attempts", || attempts(name).0 >= before + more);
+            }
             signal(&child, end);
-            interrupted += usize::from(child.wait().unwrap().code() != Some(0));
+            assert_ne!(child.wait().unwrap().code(), Some(0), "the run of 10 million steps has ended");
         }
-        assert!(interrupted > 1, "never {name}");
-        case.ends_with(0, &["--output-dir", name]);
+        last = last.max(attempts(name).1);
+    }
+    println!("the last attempt is at step {last}");
+    let end = (last + 40).to_string();
+    case.ends_with(0, &["--output-dir", "whole", "--steps", &end]);
+    for name in ["stopped", "killed"] {
+        case.ends_with(0, &["--output-dir", name, "--steps", &end]);
         assert_same_exchange(&case, ["whole", name]);
     }
 }

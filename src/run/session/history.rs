@@ -30,8 +30,14 @@ impl History {
 
     /// Whether a checkpoint is due now. `every` is the interval between checkpoints in the plan.
     pub(super) fn is_due(&self, every: Duration) -> bool {
+        self.is_due_after(self.last_checkpoint.elapsed(), every)
+    }
+
+    /// Whether a checkpoint is due if the last checkpoint of this process, or the start of this process, is `elapsed`
+    /// ago.
+    fn is_due_after(&self, elapsed: Duration, every: Duration) -> bool {
         let every = if self.checkpoints < 2 { every.min(FIRST_CHECKPOINTS) } else { every };
-        self.last_checkpoint.elapsed() > every
+        elapsed > every
     }
 
     /// Writes a checkpoint. The state is moved into the checkpoint and back, because copying the state may take longer
@@ -52,5 +58,33 @@ impl History {
         result?;
         (self.last_checkpoint, self.checkpoints) = (Instant::now(), self.checkpoints + 1);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::checkpoint::Fingerprint;
+    use crate::run::plan::Plan;
+
+    #[test]
+    fn two_checkpoints_are_due_soon_after_the_start() {
+        let mut history = History::new(Checkpoint::start(String::new(), &Plan::default(), Fingerprint::default()));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("checkpoint.md");
+        // intervals in seconds between checkpoints, for intervals of the plan of five minutes and of one second
+        for [usual, short] in [[5.0, 1.0], [5.0, 1.0], [300.0, 1.0], [300.0, 1.0]] {
+            for (interval, every) in [(usual, 300), (short, 1)] {
+                let is_due = |share: f64| {
+                    history.is_due_after(Duration::from_secs_f64(share * interval), Duration::from_secs(every))
+                };
+                assert!(!is_due(0.99) && is_due(1.01), "{} checkpoints, {interval} s", history.checkpoints);
+            }
+            history.last_checkpoint = Instant::now() - Duration::from_secs(400);
+            assert!(history.is_due(Duration::from_secs(300)));
+            let (place, written) = (RunPosition::default(), Written::default());
+            history.write(&path, 0, place, &mut State::default(), written).unwrap();
+            assert!(!history.is_due(Duration::from_secs(300)), "the interval begins at the last checkpoint");
+        }
     }
 }

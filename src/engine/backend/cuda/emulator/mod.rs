@@ -10,10 +10,13 @@ use super::kernel::Kernel;
 use super::layout::Arguments;
 use super::source;
 use crate::team::locked;
+use sha2::{Digest, Sha256};
 use std::ffi::{CStr, c_char};
 use std::fmt::Write;
+use std::io::Write as _;
 use std::num::NonZero;
-use std::process::Command;
+use std::path::Path;
+use std::process::{Command, Output};
 use std::sync::{Mutex, MutexGuard, OnceLock, TryLockError};
 
 /// Source text that is placed before the source of the kernels: the emulated part of CUDA. The source text `BEHIND`,
@@ -27,7 +30,7 @@ pub(crate) struct Library {
     copies: Vec<Mutex<libloading::Library>>,
 }
 
-/// Returns the library, compiled once for all tests of a process.
+/// Returns the library, which all tests of a process share.
 pub(crate) fn library() -> &'static Library {
     static LIBRARY: OnceLock<Library> = OnceLock::new();
     LIBRARY.get_or_init(Library::compile)
@@ -55,38 +58,77 @@ fn table() -> String {
 
 type Emulate = unsafe extern "C" fn(u32, *const Arguments, f64, u32, u32, u32, u32) -> *const c_char;
 
+/// Options of the compiler. With `-march=native`, `fmaf` is a single instruction if the processor has such an
+/// instruction. Other multiply-adds are not fused, because only some processors can fuse them. `_FORTIFY_SOURCE` is
+/// undefined because a kernel may have the name of a function of the C library.
+const OPTIONS: [&str; 11] = [
+    "-std=c++17",
+    "-O2",
+    "-march=native",
+    "-U_FORTIFY_SOURCE",
+    "-Wall",
+    "-Werror",
+    "-Wno-unknown-pragmas",
+    "-ffp-contract=off",
+    "-shared",
+    "-fPIC",
+    "-Wl,-Bsymbolic",
+];
+/// Arguments with which the compiler prints its version and the macros that it predefines. The macros depend on the
+/// instructions of the processor.
+const DESCRIBE: [&str; 6] = ["-march=native", "-v", "-dM", "-E", "-xc++", "/dev/null"];
+
+/// Runs the C++ compiler.
+fn run_compiler(command: &mut Command) -> Output {
+    let output = command.output().expect("a C++ compiler, c++ (package g++), for the kernels");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    output
+}
+
+/// Returns a hash of all inputs of the compilation: the source text, the options, the version of the compiler, and the
+/// instructions of the processor.
+fn hash(text: &str) -> String {
+    let compiler = run_compiler(Command::new("c++").args(DESCRIBE));
+    let mut hash = Sha256::new();
+    for part in [text.as_bytes(), OPTIONS.join(" ").as_bytes(), &compiler.stdout, &compiler.stderr] {
+        // the length of each part is hashed too, so that different lists of parts never give the same bytes
+        hash.update(part.len().to_le_bytes());
+        hash.update(part);
+    }
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Returns the machine code of a source text. Code that an earlier process compiled is read from `folder`. A file gets
+/// its name only after it has been written, because several processes may run at once.
+fn machine_code(folder: &Path, text: &str) -> Vec<u8> {
+    let kept = folder.join(format!("emulated-{}.so", hash(text)));
+    if let Ok(code) = std::fs::read(&kept) {
+        return code;
+    }
+    let scratch = tempfile::tempdir().expect("a folder for the compiled kernels");
+    let (source, object) = (scratch.path().join("kernels.cpp"), scratch.path().join("kernels.so"));
+    std::fs::write(&source, text).expect("the source can be written");
+    run_compiler(Command::new("c++").args(OPTIONS).arg("-o").arg(&object).arg(&source));
+    let code = std::fs::read(object).expect("the compiled kernels");
+    // a failure to keep the code is ignored, because kept code only saves time
+    let _ = tempfile::NamedTempFile::new_in(folder).and_then(|mut file| {
+        file.write_all(&code)?;
+        Ok(file.persist(kept)?)
+    });
+    code
+}
+
 impl Library {
     fn compile() -> Self {
-        let folder = tempfile::tempdir().expect("a folder for the compiled kernels");
-        let (text, object) = (folder.path().join("kernels.cpp"), folder.path().join("kernels.so"));
-        std::fs::write(&text, format!("{BEFORE}{}{BEHIND}{}", source::text(), table()))
-            .expect("the source can be written");
-        // with `-march=native`, `fmaf` is a single instruction if the processor has such an instruction. Other
-        // multiply-adds are not fused, because only some processors can fuse them. `_FORTIFY_SOURCE` is undefined
-        // because a kernel may have the name of a function of the C library
-        let options = [
-            "-std=c++17",
-            "-O2",
-            "-march=native",
-            "-U_FORTIFY_SOURCE",
-            "-Wall",
-            "-Werror",
-            "-Wno-unknown-pragmas",
-            "-ffp-contract=off",
-        ];
-        let compiler = Command::new("c++")
-            .args(options)
-            .args(["-shared", "-fPIC", "-Wl,-Bsymbolic", "-o"])
-            .arg(&object)
-            .arg(&text)
-            .output();
-        let compiler = compiler.expect("a C++ compiler, c++ (package g++), for the kernels");
-        assert!(compiler.status.success(), "{}", String::from_utf8_lossy(&compiler.stderr));
+        let executable = std::env::current_exe().expect("the path of this program");
+        let text = format!("{BEFORE}{}{BEHIND}{}", source::text(), table());
+        let code = machine_code(executable.parent().expect("a folder"), &text);
+        let copies = tempfile::tempdir().expect("a folder for copies of the compiled kernels");
         let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
         let load = |number| {
             // the loader treats only files with different names as different libraries
-            let copy = folder.path().join(format!("kernels-{number}.so"));
-            std::fs::copy(&object, &copy).expect("the library can be copied");
+            let copy = copies.path().join(format!("kernels-{number}.so"));
+            std::fs::write(&copy, &code).expect("the library can be copied");
             // SAFETY: the only initialisers that run when the library is loaded are those of C++ containers
             Mutex::new(unsafe { libloading::Library::new(&copy) }.expect("the compiled kernels load"))
         };

@@ -1,6 +1,6 @@
 //! Tests that compare velocity refreshments on an emulated device with the host.
 
-use super::motion::{advance, host, largest_difference, state_of};
+use super::motion::{DROPLET, advance, host, largest_difference, state_of};
 use crate::backend::cuda::device::Device;
 use crate::backend::cuda::emulator::{self, device::Emulated};
 use crate::backend::cuda::{Cuda, refreshment};
@@ -109,7 +109,7 @@ fn refreshments_have_the_same_bits_in_any_order_looked_at_or_restarted() {
     for sample in [
         Sample::load("peptide-charged").rigid(),
         Sample::load("peptide-vacuum").all_bonds(),
-        Sample::with_sites_of_sites().rigid(),
+        Sample::with_sites_of_sites().droplet(DROPLET).rigid(),
     ] {
         let first = refreshed_steps(sample.emulated(0), false);
         assert_eq!(refreshed_steps(sample.emulated(1), true), first);
@@ -185,7 +185,7 @@ fn expiring(sample: &Sample, must_know: bool) -> (State, u64) {
 
 #[test]
 fn replayed_steps_have_their_own_random_numbers() {
-    let sample = Sample::load("water").rigid();
+    let sample = Sample::load("water").droplet(DROPLET).rigid();
     let (late, searches) = expiring(&sample, false);
     assert!(searches > 2, "{searches}");
     assert_eq!(late, expiring(&sample, true).0);
