@@ -150,10 +150,7 @@ fn combination(nonbonded: &Nonbonded) -> String {
 pub(super) fn contents(topology: &Topology) -> String {
     let waters = (0..topology.residues.len()).filter(|&residue| topology.is_water(residue)).count();
     let molecules = topology.molecules().len();
-    let mass: f64 = topology.atoms.iter().map(|atom| atom.mass).sum();
-    let charge: f64 = topology.atoms.iter().map(|atom| atom.charge).sum();
-    // adding zero turns a rounded -0 into 0
-    let charge = (charge * 1e4).round() / 1e4 + 0.0;
+    let (mass, charge) = (topology.mass(), topology.net_charge());
     format!(
         "{} atoms, {} residues, {molecules} molecules, {waters} waters; {mass:.2} amu, net charge {charge} e",
         topology.atoms.len(),
@@ -191,5 +188,5 @@ pub(super) fn cell_line(cell: &PeriodicCell) -> String {
 
 /// Returns the mass density of the system in g/cm³.
 pub(super) fn density(topology: &Topology, cell: &PeriodicCell) -> f64 {
-    topology.atoms.iter().map(|atom| atom.mass).sum::<f64>() / cell.volume() * DENSITY
+    topology.mass() / cell.volume() * DENSITY
 }

@@ -105,6 +105,8 @@ impl Config {
             _ => {
                 // problems are sorted by their position in the file; problems of command-line options come last
                 problems.sort_by_key(|problem| problem.span.as_ref().map_or(usize::MAX, |span| span.start));
+                // each repetition of a stage has the same problems
+                problems.dedup();
                 let newlines: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
                 Err(problems.into_iter().map(|problem| located(problem, path, &newlines)).collect())
             }

@@ -84,12 +84,33 @@ pub(super) fn parse(text: &str) -> Result<Raw, Problem> {
         }
         Err(error) => {
             let problem = Problem::new(format!("not valid TOML: {}", error.message()));
-            Err(match error.span() {
-                Some(span) => problem.at_span(span),
+            let Some(span) = error.span() else { return Err(problem) };
+            let help = advice(error.message(), text.get(span.clone()).unwrap_or_default());
+            let problem = problem.at_span(span);
+            Err(match help {
+                Some(help) => problem.help(help),
                 None => problem,
             })
         }
     }
+}
+
+/// Returns advice about frequent mistakes. `message` is the message of the TOML parser, and `found` the text at fault.
+fn advice(message: &str, found: &str) -> Option<String> {
+    let has = |words: &str| message.contains(words);
+    if has("duplicate key") {
+        return Some(match found {
+            "stage" => "write [[stage]] with two brackets before every stage".to_owned(),
+            _ => "a table can have each key only once".to_owned(),
+        });
+    }
+    if has("string values must be quoted") {
+        return Some(format!("write the value with its unit in quotation marks, as in \"{found}\""));
+    }
+    (has("unicode") || has("escape")).then(|| {
+        r"in quotation marks a backslash begins a special character: write the path as 'C:\folder' with single quotes, or with / instead of \"
+            .to_owned()
+    })
 }
 
 /// Parses the default of a key.

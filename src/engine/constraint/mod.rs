@@ -88,10 +88,16 @@ fn lengths(constraints: &Constraints) -> impl Iterator<Item = ([u32; 2], f64)> {
 
 /// Largest relative deviation of a constrained distance at `positions` (nm) from the length of the constraint.
 pub fn largest_deviation(constraints: &Constraints, positions: &[Vec3]) -> f64 {
+    most_violated(constraints, positions).map_or(0.0, |(_, deviation)| deviation)
+}
+
+/// Returns the two atoms whose distance at `positions` (nm) deviates most from the length of their constraint, and this
+/// deviation relative to the length; `None` without constraints.
+pub fn most_violated(constraints: &Constraints, positions: &[Vec3]) -> Option<([u32; 2], f64)> {
     let deviation = |([i, j], length): ([u32; 2], f64)| {
-        ((positions[i as usize] - positions[j as usize]).norm() / length - 1.0).abs()
+        ([i, j], ((positions[i as usize] - positions[j as usize]).norm() / length - 1.0).abs())
     };
-    lengths(constraints).map(deviation).fold(0.0, f64::max)
+    lengths(constraints).map(deviation).max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
 /// A constraint that could not be satisfied, because the atoms moved too far in one step.

@@ -233,6 +233,18 @@ impl Topology {
         self.residues[index].first as usize..end
     }
 
+    /// Returns the sum of all masses, amu.
+    pub fn mass(&self) -> f64 {
+        self.atoms.iter().map(|atom| atom.mass).sum()
+    }
+
+    /// Returns the sum of all charges in e, rounded to 10⁻⁴ e, the resolution of charges in force fields.
+    pub fn net_charge(&self) -> f64 {
+        let charge: f64 = self.atoms.iter().map(|atom| atom.charge).sum();
+        // adding zero turns a rounded -0 into 0
+        (charge * 1e4).round() / 1e4 + 0.0
+    }
+
     /// Returns the name of an atom, as `HB2 of ALA 7`.
     pub fn atom_name(&self, atom: u32) -> String {
         let atom = &self.atoms[atom as usize];

@@ -6,12 +6,13 @@ use crate::format::LeftOut;
 use crate::run::check::nonbonded::describe_lj_end;
 use crate::run::check::vibration::{Vibration, fastest};
 use crate::run::dynamics::frozen::frozen_system;
-use crate::run::plan::{Dynamics, Plan, StageKind};
+use crate::run::plan::{Dynamics, Plan};
 use crate::system::{DispersionCorrection, Electrostatics, LjModifier, State, System};
 
 mod couplings;
 mod exchange;
 mod frames;
+mod geometry;
 mod resonance;
 #[cfg(test)]
 mod tests;
@@ -40,11 +41,6 @@ const CHARMM_CUTOFF: f64 = 1.2;
 const SAME_LENGTH: f64 = 1e-6;
 /// Largest expected relative change of the cell edges while a solvated system equilibrates at constant pressure.
 pub const SHRINKING: f64 = 0.05;
-/// Inverse of the resolution of positions with three decimals, 1/nm. A coordinate counts as a multiple of 0.001 nm if
-/// its distance from the nearest multiple is less than [`WHOLE`], in units of 0.001 nm. Rounding errors of coordinates
-/// in `f64` are far smaller than [`WHOLE`].
-const POSITIONS_PER_NM: f64 = 1000.0;
-const WHOLE: f64 = 1e-6;
 
 /// Returns an error if md does not support the system, or if the atoms of a stage cannot be frozen. Also returns an
 /// error if the time step or the interval between impulses is too long for the fastest vibration. Before the call,
@@ -85,7 +81,9 @@ pub fn warnings(plan: &Plan, system: &System, state: &State, left_out: LeftOut) 
     found.extend(couplings::wide_restrained_groups(plan, system, state));
     found.extend(couplings::long_distances(plan, system, state));
     found.extend(exchange::distant_states(plan, system, state));
-    found.extend(rounded_positions(plan, state));
+    found.extend(geometry::violated_constraints(system, state));
+    found.extend(geometry::unlikely_density(system, state));
+    found.extend(geometry::rounded_positions(plan, state));
     found.extend(frames::undated(plan));
     found.extend(frames::left_out(plan, left_out));
     found.extend(replaced_parameters(&system.topology.replaced));
@@ -144,9 +142,8 @@ fn shorter(vibration: &Vibration, system: &System) -> String {
 
 fn net_charge(system: &System) -> Option<String> {
     let Electrostatics::Pme(_) = system.settings.electrostatics else { return None };
-    let atoms = &system.topology.atoms;
-    let charge: f64 = atoms.iter().map(|atom| atom.charge).sum();
-    (charge.abs() > CHARGE_ROUNDING * (atoms.len() as f64).sqrt()).then(|| {
+    let charge = system.topology.net_charge();
+    (charge.abs() > CHARGE_ROUNDING * (system.topology.atoms.len() as f64).sqrt()).then(|| {
         format!(
             "the net charge is {charge:.3} e, and PME adds a uniform neutralising background charge. The background \
              changes energies and pressure; if the solvent does not fill the cell, for example with a membrane, it \
@@ -204,16 +201,18 @@ fn weak_coupling(plan: &Plan) -> Option<String> {
     let (name, stage) = plan.dynamics().next_back()?;
     let thermostat = stage.thermostat.as_ref().filter(|t| !t.kind.facts().is_canonical);
     let barostat = stage.barostat.as_ref().filter(|b| !b.kind.facts().is_isobaric);
-    let (what, instead) = match (thermostat, barostat) {
-        (None, None) => return None,
-        (Some(_), None) => ("thermostat", "thermostat kind \"v-rescale\""),
-        (None, Some(_)) => ("barostat", "barostat kind \"c-rescale\""),
-        (Some(_), Some(_)) => ("thermostat and barostat", "kinds \"v-rescale\" and \"c-rescale\""),
-    };
-    Some(format!(
-        "stage \"{name}\" is the last stage, and its {what} of kind \"berendsen\" does not sample a known ensemble: \
-         fluctuations are too small; use {instead} for production"
-    ))
+    let named = |coupling: &str, word: &str| format!("{coupling} of kind \"{word}\"");
+    let thermostat = thermostat.map(|t| (named("thermostat", t.kind.facts().word), "thermostat kind \"v-rescale\""));
+    let barostat = barostat.map(|b| (named("barostat", b.kind.facts().word), "barostat kind \"c-rescale\""));
+    let (what, instead): (Vec<_>, Vec<_>) = thermostat.into_iter().chain(barostat).unzip();
+    (!what.is_empty()).then(|| {
+        format!(
+            "stage \"{name}\" is the last stage, and its {} does not sample a known ensemble: fluctuations are too \
+             small; use {} for production",
+            what.join(" and its "),
+            instead.join(" and ")
+        )
+    })
 }
 
 /// Warns if the cell of a stage at constant pressure is only slightly larger than the cutoff requires, so that the cell
@@ -227,21 +226,5 @@ fn tight_cell(plan: &Plan, system: &System, state: &State) -> Option<String> {
              cell width, {largest:.4} nm. If the cell becomes too small for the cutoff, the run ends with exit code \
              4; use a larger cell or a shorter cutoff"
         )
-    })
-}
-
-/// Warns if dynamics start from positions with three decimals, as in `.gro` files of GROMACS, because the rounding
-/// changes bond lengths by up to 0.001 nm. The warning is given if more than half of all atoms have positions with
-/// three decimals. The other atoms may have more decimals, because molecules are made whole by adding lattice vectors,
-/// which may have more than three decimals.
-fn rounded_positions(plan: &Plan, state: &State) -> Option<String> {
-    let StageKind::Dynamics(_) = &plan.stages.first()?.kind else { return None };
-    let whole = |value: f64| (value * POSITIONS_PER_NM - (value * POSITIONS_PER_NM).round()).abs() < WHOLE;
-    let rounded = state.positions.iter().filter(|position| position.to_array().into_iter().all(whole)).count();
-    (2 * rounded > state.positions.len()).then(|| {
-        "positions are rounded to 0.001 nm, and the first stage is dynamics. Each stiff bond therefore releases a few \
-         kJ/mol as heat; begin with a stage of kind \"minimize\", or use a coordinate file with more decimals (gmx \
-         trjconv -ndec 6, or g96)"
-            .to_owned()
     })
 }

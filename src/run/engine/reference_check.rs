@@ -231,7 +231,11 @@ fn judge(system: &System, atoms: &[u32], found: &BackendForces, reference: &Samp
     if within(1.0) && energies_agree {
         return Verdict::Agrees(text);
     }
-    Verdict::Strays(format!("{text}; the limits are {FORCE:.0e} for forces and {ENERGY:.0e} for energies"))
+    Verdict::Strays(format!(
+        "{text}; the limits are {FORCE:.0e} for forces and {ENERGY:.0e} for energies. The RMS force is {scale:.0} kJ/mol/nm: \
+         where forces nearly cancel, as after a minimisation, rounding errors are a larger part of them, and the warning is \
+         of no consequence if the next stage has none"
+    ))
 }
 
 #[cfg(test)]

@@ -76,7 +76,7 @@ impl Outputs {
                 return Err(problem.help("give each reporter its own name").into());
             }
         }
-        let mass = system.topology.atoms.iter().map(|atom| atom.mass).sum();
+        let mass = system.topology.mass();
         Ok(Outputs {
             reporters,
             written: Written::default(),

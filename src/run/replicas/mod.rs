@@ -205,32 +205,32 @@ fn run_on_groups(
     };
     let (record, known) = record.map(|(record, known)| (RefCell::new(record), known)).unzip();
     let known = ranks.gather(&known).into_iter().flatten().next();
-    let hub = known.map(|known| Barrier::new(known, job.spread.at_once));
+    let barrier = known.map(|known| Barrier::new(known, job.spread.at_once));
     let states = swap::states(job);
-    let mut watch = log.map(|log| StatusWriter::new(job, record.as_ref(), log, progress));
-    let see = |event| {
-        if let Some(watch) = &mut watch {
-            watch.see(event);
+    let mut status = log.map(|log| StatusWriter::new(job, record.as_ref(), log, progress));
+    let on_event = |event| {
+        if let Some(status) = &mut status {
+            status.on_event(event);
         }
     };
-    let work = |replica: usize, slot: usize, tell: &MessageSender| match &hub {
-        None => job.replica(replica, slot, group, None, tell),
-        Some(hub) => {
+    let work = |replica: usize, slot: usize, messages: &MessageSender| match &barrier {
+        None => job.replica(replica, slot, group, None, messages),
+        Some(barrier) => {
             let slot = job.spread.slot_of(replica);
-            let member = Member { hub, replica, slot, states: &states, tell };
+            let member = Member { barrier, replica, slot, states: &states, messages };
             let outcome =
-                member.in_turn(|| job.requests.stop(), || job.replica(replica, slot, group, Some(&member), tell))?;
+                member.in_turn(|| job.requests.stop(), || job.replica(replica, slot, group, Some(&member), messages))?;
             Ok(outcome.unwrap_or(Outcome::Stopped))
         }
     };
     let all = job.replicas.len();
-    let swapping = hub.as_ref().map(|hub| Swapping { hub, record: record.as_ref() });
-    let (deal, threads) = match &swapping {
+    let swapping = barrier.as_ref().map(|barrier| Swapping { barrier, record: record.as_ref() });
+    let (assignment, threads) = match &swapping {
         None => ((0..all).step_by(1), job.spread.at_once),
         Some(_) => (job.spread.own(all), job.spread.own(all).len()),
     };
-    let all = ReplicaPlacement::run(threads, Scheduler::new(ranks, &job.requests, deal, swapping, see), work);
-    let outcome = watch.map(StatusWriter::finish).transpose();
+    let all = ReplicaPlacement::run(threads, Scheduler::new(ranks, &job.requests, assignment, swapping, on_event), work);
+    let outcome = status.map(StatusWriter::finish).transpose();
     let outcome = ranks.agree(all.and(outcome))?;
     first(ranks.gather(&outcome))
 }
@@ -244,7 +244,7 @@ impl EnsembleJob<'_> {
         slot: usize,
         group: &Ranks,
         exchange: Option<&dyn ExchangeMember>,
-        tell: &MessageSender,
+        messages: &MessageSender,
     ) -> Result<Outcome> {
         let ReplicaJob { plan, effective, start, .. } = &self.replicas[index];
         let started = Instant::now();
@@ -270,11 +270,11 @@ impl EnsembleJob<'_> {
             requests: self.requests.clone(),
             started,
         };
-        let tell = tell.clone();
+        let messages = messages.clone();
         let echo: Echo = Box::new(move |level, text| {
             if level == Level::Warning {
                 // sending a message fails only if the thread of the scheduler has panicked
-                let _ = tell.send(Message::Happened(index, Event::Warning(text.to_owned())));
+                let _ = messages.send(Message::Happened(index, Event::Warning(text.to_owned())));
             }
         });
         let _guard = AbortOnPanic(group);

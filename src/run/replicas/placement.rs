@@ -146,36 +146,36 @@ impl ReplicaPlacement {
     /// replicas have ended.
     pub(super) fn run<W: FnMut(Option<(usize, Event)>)>(
         threads: usize,
-        mut desk: Scheduler<'_, W>,
+        mut scheduler: Scheduler<'_, W>,
         work: impl Fn(usize, usize, &MessageSender) -> Result<Outcome> + Sync,
     ) -> Result<()> {
         // sending a message fails only if the scheduler has panicked
-        let serve = |slot: usize, tell: MessageSender| -> Option<()> {
+        let serve = |slot: usize, messages: MessageSender| -> Option<()> {
             loop {
                 let (answer, next) = channel();
-                tell.send(Message::Free(answer)).ok()?;
+                messages.send(Message::Free(answer)).ok()?;
                 let index = next.recv().ok()??;
-                tell.send(Message::Happened(index, Event::Begun)).ok()?;
-                let end = catch_unwind(AssertUnwindSafe(|| work(index, slot, &tell)));
+                messages.send(Message::Happened(index, Event::Begun)).ok()?;
+                let end = catch_unwind(AssertUnwindSafe(|| work(index, slot, &messages)));
                 let end = end.unwrap_or_else(|panic| Err(Error::Internal(format!("panic: {}", words(&*panic)))));
-                tell.send(Message::Happened(index, Event::Ended(end))).ok()?;
+                messages.send(Message::Happened(index, Event::Ended(end))).ok()?;
             }
         };
         thread::scope(|scope| {
-            let (tell, notes) = channel();
+            let (messages, received) = channel();
             let start = |slot: usize| {
-                let (tell, serve) = (tell.clone(), &serve);
+                let (messages, serve) = (messages.clone(), &serve);
                 let thread = thread::Builder::new().name(format!("md-slot-{slot}"));
-                thread.spawn_scoped(scope, move || serve(slot, tell)).map(|_| ())
+                thread.spawn_scoped(scope, move || serve(slot, messages)).map(|_| ())
             };
             let started = (0..threads).try_for_each(start);
-            drop(tell);
+            drop(messages);
             if started.is_err() {
                 // if a thread cannot start, the scheduler stops the other threads in the same way as after a request to
                 // stop
-                desk.stop();
+                scheduler.stop();
             }
-            let served = desk.serve(&notes);
+            let served = scheduler.serve(&received);
             started.map_err(|error| Error::Device(format!("cannot start a thread for each replica: {error}")))?;
             served
         })
@@ -268,13 +268,13 @@ mod tests {
         work: impl Fn(usize, usize, &MessageSender) -> Result<Outcome> + Sync,
     ) -> Vec<Option<Result<Outcome>>> {
         let mut ends: Vec<_> = (0..replicas).map(|_| None).collect();
-        let watch = |event| {
+        let on_event = |event| {
             if let Some((index, Event::Ended(end))) = event {
                 ends[index] = Some(end);
             }
         };
         let (ranks, requests) = (Ranks::alone(), Requests::default());
-        ReplicaPlacement::run(at_once, Scheduler::new(&ranks, &requests, (0..replicas).step_by(1), None, watch), work)
+        ReplicaPlacement::run(at_once, Scheduler::new(&ranks, &requests, (0..replicas).step_by(1), None, on_event), work)
             .unwrap();
         ends
     }

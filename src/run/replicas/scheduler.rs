@@ -82,7 +82,7 @@ pub(super) type Assignment = StepBy<Range<usize>>;
 /// Barrier and record of a replica exchange, for the scheduler of a rank.
 pub(super) struct Swapping<'a> {
     /// barrier at which the replicas of this rank wait
-    pub(super) hub: &'a Barrier,
+    pub(super) barrier: &'a Barrier,
     /// record of the replica exchange on rank 0; `None` on all other ranks
     pub(super) record: Option<&'a RefCell<Record>>,
 }
@@ -92,9 +92,9 @@ pub(super) struct Scheduler<'a, W> {
     ranks: &'a Ranks,
     requests: &'a Requests,
     /// callback on rank 0, which the scheduler calls with each event, and at regular intervals with `None`
-    watch: W,
+    on_event: W,
     /// indices of the replicas that are not assigned yet; `None` if rank 0 assigns the replicas of this rank
-    deal: Option<Assignment>,
+    assignment: Option<Assignment>,
     /// barrier and record of the replica exchange; `None` without replica exchange
     swapping: Option<Swapping<'a>>,
     /// number of replicas of this rank that have sent their energies for the next exchange attempt
@@ -116,22 +116,22 @@ pub(super) struct Scheduler<'a, W> {
 }
 
 impl<'a, W: FnMut(Option<(usize, Event)>)> Scheduler<'a, W> {
-    /// Creates the scheduler of a rank, which forwards requests to stop to all ranks. In replica exchange `deal`
-    /// contains the replicas of this rank. Without replica exchange `deal` contains all replicas, and rank 0 assigns
+    /// Creates the scheduler of a rank, which forwards requests to stop to all ranks. In replica exchange `assignment`
+    /// contains the replicas of this rank. Without replica exchange `assignment` contains all replicas, and rank 0 assigns
     /// the replicas.
     pub(super) fn new(
         ranks: &'a Ranks,
         requests: &'a Requests,
-        deal: Assignment,
+        assignment: Assignment,
         swapping: Option<Swapping<'a>>,
-        watch: W,
+        on_event: W,
     ) -> Self {
-        let members = deal.len();
+        let members = assignment.len();
         Scheduler {
             ranks,
             requests,
-            watch,
-            deal: Some(deal).filter(|_| ranks.is_first() || swapping.is_some()),
+            on_event,
+            assignment: Some(assignment).filter(|_| ranks.is_first() || swapping.is_some()),
             swapping,
             offered: 0,
             members,
@@ -150,12 +150,12 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Scheduler<'a, W> {
     }
 
     /// Answers the messages of the slots of this rank until all slots have ended. Rank 0 also answers the messages of
-    /// the other ranks. The channel `notes` is closed when the last slot has ended.
-    pub(super) fn serve(mut self, notes: &Receiver<Message>) -> Result<()> {
+    /// the other ranks. The channel `messages` is closed when the last slot has ended.
+    pub(super) fn serve(mut self, messages: &Receiver<Message>) -> Result<()> {
         let (mut looked, mut is_here) = (Instant::now(), true);
         while self.at_work > 0 {
-            match notes.recv_timeout(self.pause()) {
-                Ok(note) => self.take_note(note),
+            match messages.recv_timeout(self.pause()) {
+                Ok(message) => self.handle(message),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) if is_here => {
                     is_here = false;
@@ -164,7 +164,7 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Scheduler<'a, W> {
                 Err(RecvTimeoutError::Disconnected) => thread::sleep(POLL),
             }
             while let Some((from, message)) = self.ranks.receive() {
-                self.hear(from, message);
+                self.handle_of_rank(from, message);
             }
             self.stopped |= self.requests.stop();
             if self.stopped && self.swapping.is_some() {
@@ -173,15 +173,15 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Scheduler<'a, W> {
             // ranks other than rank 0 send no messages after their slots have ended
             if self.stopped && !self.stop_is_known && (is_here || self.ranks.is_first()) {
                 self.stop_is_known = true;
-                self.tell_others(&RankMessage::Stop);
+                self.send_to_others(&RankMessage::Stop);
             }
             if self.ranks.is_first() && looked.elapsed() > LOOK {
                 looked = Instant::now();
-                (self.watch)(None);
+                (self.on_event)(None);
             }
         }
         if self.ranks.is_first() {
-            self.tell_others(&RankMessage::Over);
+            self.send_to_others(&RankMessage::Over);
         }
         self.failure.map_or(Ok(()), Err)
     }
@@ -195,8 +195,8 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Scheduler<'a, W> {
         }
     }
 
-    fn take_note(&mut self, note: Message) {
-        match note {
+    fn handle(&mut self, message: Message) {
+        match message {
             Message::Free(answer) => self.free(answer),
             Message::Happened(index, event) => self.happened(index, event),
             Message::Offered(proposal) => {
@@ -215,13 +215,13 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Scheduler<'a, W> {
     }
 
     /// Sends a message from rank 0 to all other ranks, or from another rank to rank 0.
-    fn tell_others(&self, message: &RankMessage) {
+    fn send_to_others(&self, message: &RankMessage) {
         let to = if self.ranks.is_first() { 1..self.ranks.count() } else { 0..1 };
         to.for_each(|rank| self.ranks.send(rank, message));
     }
 
     fn free(&mut self, answer: Sender<Option<usize>>) {
-        if self.deal.is_some() {
+        if self.assignment.is_some() {
             // the error is ignored, because sending fails only if the slot has panicked
             let _ = answer.send(self.take());
         } else {
@@ -233,7 +233,7 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Scheduler<'a, W> {
     /// Takes the next replica that is not assigned yet; `None` if no replica is left, or after a request to stop.
     fn take(&mut self) -> Option<usize> {
         self.stopped |= self.requests.stop();
-        self.deal.as_mut().filter(|_| !self.stopped)?.next()
+        self.assignment.as_mut().filter(|_| !self.stopped)?.next()
     }
 
     fn happened(&mut self, index: usize, event: Event) {
@@ -243,7 +243,7 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Scheduler<'a, W> {
                 Event::Ended(Err(_)) => self.swapping.is_some(),
                 Event::Begun | Event::Warning(_) => false,
             };
-            (self.watch)(Some((index, event)));
+            (self.on_event)(Some((index, event)));
         } else {
             self.ranks.send(0, &RankMessage::Happened(index, event));
         }
@@ -259,7 +259,7 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Scheduler<'a, W> {
         match decided {
             Ok(None) => {}
             Ok(Some(states)) => {
-                self.tell_others(&RankMessage::Decided(states.clone()));
+                self.send_to_others(&RankMessage::Decided(states.clone()));
                 self.learn(states);
             }
             Err(error) => {
@@ -271,8 +271,8 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Scheduler<'a, W> {
 
     fn learn(&mut self, states: Vec<usize>) {
         self.offered = 0;
-        if let Some(Swapping { hub, .. }) = self.swapping {
-            hub.learn(states);
+        if let Some(Swapping { barrier, .. }) = self.swapping {
+            barrier.learn(states);
         }
     }
 
@@ -289,7 +289,7 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Scheduler<'a, W> {
         }
     }
 
-    fn hear(&mut self, from: usize, message: RankMessage) {
+    fn handle_of_rank(&mut self, from: usize, message: RankMessage) {
         match message {
             RankMessage::Free => self.ranks.send(from, &RankMessage::Next(self.take())),
             RankMessage::Happened(index, event) => self.happened(index, event),
@@ -329,13 +329,13 @@ mod tests {
         let states = vec![Conditions { temperature: 300.0, pressure: None }; 2];
         let exchange = Exchange { every: 10, seed: 1, states };
         let (record, known) = Record::at(&folder.path().join("exchange.csv"), exchange).unwrap();
-        let (record, hub) = (RefCell::new(record), Barrier::new(known, 2));
+        let (record, barrier) = (RefCell::new(record), Barrier::new(known, 2));
         let (ranks, requests, mut ends) = (Ranks::alone(), Requests::default(), 0);
-        let swapping = Swapping { hub: &hub, record: Some(&record) };
-        let watch = |event| ends += usize::from(matches!(event, Some((_, Event::Ended(Ok(Outcome::Stopped))))));
-        let desk = Scheduler::new(&ranks, &requests, (0..2).step_by(1), Some(swapping), watch);
-        let work = |replica: usize, slot: usize, tell: &MessageSender| {
-            let member = Member { hub: &hub, replica, slot, states: &[], tell };
+        let swapping = Swapping { barrier: &barrier, record: Some(&record) };
+        let on_event = |event| ends += usize::from(matches!(event, Some((_, Event::Ended(Ok(Outcome::Stopped))))));
+        let scheduler = Scheduler::new(&ranks, &requests, (0..2).step_by(1), Some(swapping), on_event);
+        let work = |replica: usize, slot: usize, messages: &MessageSender| {
+            let member = Member { barrier: &barrier, replica, slot, states: &[], messages };
             for attempt in 1..4 {
                 // replica 1 does not take part in the third attempt
                 let mine = if (attempt, replica) == (3, 1) { 4 } else { attempt };
@@ -348,7 +348,7 @@ mod tests {
             }
             member.sync().map(|()| Outcome::Stopped)
         };
-        let error = ReplicaPlacement::run(2, desk, work).unwrap_err().to_string();
+        let error = ReplicaPlacement::run(2, scheduler, work).unwrap_err().to_string();
         assert!(error.contains("attempt 4 is out of sequence: the last attempt was 2"), "{error}");
         assert_eq!((ends, record.borrow().statistics().attempts), (2, 2));
     }

@@ -37,7 +37,7 @@ pub(super) struct StatusWriter<'a> {
     /// sum of the times simulated by replicas that have ended, ps
     simulated: f64,
     /// whether a line was written to `ensemble.log` since the last update of `ensemble.json`
-    news: bool,
+    has_news: bool,
     /// time of the last update of `ensemble.json`
     written: Instant,
     /// first error that occurred while a report on the ensemble was written
@@ -74,14 +74,14 @@ impl<'a> StatusWriter<'a> {
             ends,
             failed: None,
             simulated: 0.0,
-            news: false,
+            has_news: false,
             written: Instant::now(),
             failure: None,
         }
     }
 
     /// Processes an event of a replica. The scheduler also calls this function with `None` at regular intervals.
-    pub(super) fn see(&mut self, event: Option<(usize, Event)>) {
+    pub(super) fn on_event(&mut self, event: Option<(usize, Event)>) {
         let seen = match event {
             Some((index, event)) => self.happened(index, event),
             None => self.look(),
@@ -153,9 +153,9 @@ impl<'a> StatusWriter<'a> {
 
     /// Writes a line to `ensemble.log`. Before the first line, writes a description of the ensemble.
     fn say(&mut self, level: Level, text: &str) -> Result<()> {
-        let StatusWriter { log, progress, job, news, .. } = self;
+        let StatusWriter { log, progress, job, has_news, .. } = self;
         progress.suspend(|| {
-            if !std::mem::replace(news, true) {
+            if !std::mem::replace(has_news, true) {
                 let (all, spread) = (job.replicas.len(), job.spread.describe());
                 let now = crate::observe::clock::local("%Y-%m-%d %H:%M:%S %Z");
                 log.note(&format!("md {}, {now}: {all} replicas, {spread}", crate::VERSION))?;
@@ -185,7 +185,7 @@ impl<'a> StatusWriter<'a> {
         if let Some(line) = self.progress.update(elapsed, &status) {
             self.say(Level::Note, &line)?;
         }
-        if self.news && self.written.elapsed() > INTERVAL { self.write() } else { Ok(()) }
+        if self.has_news && self.written.elapsed() > INTERVAL { self.write() } else { Ok(()) }
     }
 
     /// Returns the progress of the whole ensemble: steps and speeds summed over all replicas, in the form of the status
@@ -250,10 +250,10 @@ impl<'a> StatusWriter<'a> {
     }
 
     fn show(&mut self) -> Result<()> {
-        if self.news || !self.job.directory.join(ENSEMBLE).exists() {
+        if self.has_news || !self.job.directory.join(ENSEMBLE).exists() {
             self.write()?;
         }
-        if self.news {
+        if self.has_news {
             self.status.log(&mut self.log)?;
             if let Some(record) = self.record {
                 record.borrow().statistics().log(&mut self.log, &state_names(self.job))?;

@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! replica --offer--> scheduler of its rank ------------> scheduler of rank 0: decides, writes exchange.csv
-//! replica <--state-- hub of its rank <-- scheduler of its rank <-- scheduler of rank 0
+//! replica <--state-- barrier of its rank <-- scheduler of its rank <-- scheduler of rank 0
 //! ```
 //!
 //! The module [`super::scheduler`] contains the scheduler, and [`super::record`] writes `exchange.csv`. The outcome of
@@ -35,7 +35,7 @@ const LOOK: Duration = Duration::from_millis(100);
 #[derive(Clone, Copy)]
 pub(super) struct Member<'a> {
     /// barrier that the replicas of this rank share
-    pub(super) hub: &'a Barrier,
+    pub(super) barrier: &'a Barrier,
     /// index of the replica
     pub(super) replica: usize,
     /// slot in which the replica runs
@@ -43,12 +43,12 @@ pub(super) struct Member<'a> {
     /// all thermodynamic states of the replica exchange
     pub(super) states: &'a [ThermodynamicState<'a>],
     /// channel to the scheduler of this rank
-    pub(super) tell: &'a MessageSender,
+    pub(super) messages: &'a MessageSender,
 }
 
 /// Barrier at which the replicas of a rank wait for the outcomes of exchange attempts.
 pub struct Barrier {
-    meeting: Mutex<BarrierState>,
+    state: Mutex<BarrierState>,
     changed: Condvar,
 }
 
@@ -76,12 +76,12 @@ impl Barrier {
     /// Creates the barrier of a rank with `slots` slots. `known` has the states of all replicas after each attempt that
     /// the record contains.
     pub(super) fn new(known: Vec<Vec<usize>>, slots: usize) -> Self {
-        let meeting = BarrierState { attempts: known.len() as u64, known, busy: vec![false; slots] };
-        Barrier { meeting: Mutex::new(meeting), changed: Condvar::new() }
+        let state = BarrierState { attempts: known.len() as u64, known, busy: vec![false; slots] };
+        Barrier { state: Mutex::new(state), changed: Condvar::new() }
     }
 
     fn lock(&self) -> MutexGuard<'_, BarrierState> {
-        self.meeting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until `find` returns a value. Calls `stop` at intervals, and returns `None` if `stop` returns true.
@@ -92,13 +92,13 @@ impl Barrier {
     ) -> Result<Option<T>> {
         loop {
             {
-                let mut meeting = self.lock();
-                if let Some(found) = find(&mut meeting) {
+                let mut state = self.lock();
+                if let Some(found) = find(&mut state) {
                     return Ok(Some(found));
                 }
-                let waited = self.changed.wait_timeout(meeting, LOOK).unwrap_or_else(PoisonError::into_inner);
-                meeting = waited.0;
-                if let Some(found) = find(&mut meeting) {
+                let waited = self.changed.wait_timeout(state, LOOK).unwrap_or_else(PoisonError::into_inner);
+                state = waited.0;
+                if let Some(found) = find(&mut state) {
                     return Ok(Some(found));
                 }
             }
@@ -110,7 +110,7 @@ impl Barrier {
 
     /// Waits until the slot is free and occupies it. Returns false if `stop` returns true first.
     fn take_turn(&self, slot: usize, stop: &mut dyn FnMut() -> Result<bool>) -> Result<bool> {
-        let take = |meeting: &mut BarrierState| (!std::mem::replace(&mut meeting.busy[slot], true)).then_some(());
+        let take = |state: &mut BarrierState| (!std::mem::replace(&mut state.busy[slot], true)).then_some(());
         self.wait(take, stop).map(|taken| taken.is_some())
     }
 
@@ -123,10 +123,10 @@ impl Barrier {
     /// removed, because every replica reads the outcome of an attempt before the replica takes part in the next
     /// attempt.
     pub(super) fn learn(&self, states: Vec<usize>) {
-        let mut meeting = self.lock();
-        meeting.attempts += 1;
-        meeting.known.clear();
-        meeting.known.push(states);
+        let mut state = self.lock();
+        state.attempts += 1;
+        state.known.clear();
+        state.known.push(states);
         self.changed.notify_all();
     }
 }
@@ -145,11 +145,11 @@ impl ExchangeMember for Member<'_> {
     }
 
     fn known(&self, attempt: u64) -> Option<usize> {
-        self.hub.lock().outcome(attempt).map(|states| states[self.replica])
+        self.barrier.lock().outcome(attempt).map(|states| states[self.replica])
     }
 
     fn check(&self, attempts: u64, state: usize) -> Result<()> {
-        let recorded = self.hub.lock().attempts;
+        let recorded = self.barrier.lock().attempts;
         let known = if attempts == 0 { Some(self.first_state()) } else { self.known(attempts) };
         if recorded >= attempts && known.is_none_or(|known| known == state) {
             return Ok(());
@@ -171,14 +171,14 @@ impl ExchangeMember for Member<'_> {
         offer: Offer,
         stop: &mut dyn FnMut() -> Result<bool>,
     ) -> Result<Option<usize>> {
-        let Member { hub, replica, slot, .. } = *self;
+        let Member { barrier, replica, slot, .. } = *self;
         self.say(Message::Offered(Proposal { replica, attempt, step, time, offer }))?;
-        hub.end_turn(slot);
-        let outcome = hub.wait(|meeting| meeting.outcome(attempt).map(|states| states[replica]), stop);
+        barrier.end_turn(slot);
+        let outcome = barrier.wait(|state| state.outcome(attempt).map(|states| states[replica]), stop);
         // a replica must also occupy its slot while it writes its last files, so this wait for the slot cannot be
         // interrupted by a request to stop. The wait is short, because every replica releases its slot, even after an
         // error
-        hub.take_turn(slot, &mut || Ok(false))?;
+        barrier.take_turn(slot, &mut || Ok(false))?;
         outcome
     }
 
@@ -191,7 +191,7 @@ impl ExchangeMember for Member<'_> {
 
 impl Member<'_> {
     fn say(&self, note: Message) -> Result<()> {
-        self.tell.send(note).map_err(|_| no_scheduler())
+        self.messages.send(note).map_err(|_| no_scheduler())
     }
 
     /// Waits until the slot of this replica is free, and calls `work`. Returns `None` if `stop` returns true before
@@ -201,10 +201,10 @@ impl Member<'_> {
         struct Turn<'a>(Member<'a>);
         impl Drop for Turn<'_> {
             fn drop(&mut self) {
-                self.0.hub.end_turn(self.0.slot);
+                self.0.barrier.end_turn(self.0.slot);
             }
         }
-        if !self.hub.take_turn(self.slot, &mut || Ok(stop()))? {
+        if !self.barrier.take_turn(self.slot, &mut || Ok(stop()))? {
             return Ok(None);
         }
         let _turn = Turn(*self);

@@ -61,9 +61,7 @@ fn reason(plan: &Plan, system: &System, engine: &Engine) -> Result<String> {
 pub(in crate::run) fn write_header(log: &mut RunLog, job: &Job<'_>, engine: &Engine) -> Result<()> {
     let Job { plan, system, start: state, left_out, .. } = job;
     let topology = &system.topology;
-    let charge: f64 = topology.atoms.iter().map(|atom| atom.charge).sum();
-    // adding zero turns a rounded -0 into 0
-    let charge = (charge * 1e4).round() / 1e4 + 0.0;
+    let charge = topology.net_charge();
     log.section(&format!("md {} on {}, {}", crate::VERSION, host_name(), clock::local("%Y-%m-%d %H:%M")))?;
     let cell = state.cell.map_or("none".to_owned(), |cell| {
         let (edges, angles) = cell.lengths_angles();

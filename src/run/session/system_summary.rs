@@ -24,7 +24,7 @@ pub(super) fn system_summary(plan: &Plan, system: &System, state: &State) -> Sys
     let is_constrained = !constraints.settles.is_empty() || !constraints.bonds.is_empty();
     let vibration = fastest(system);
     SystemSummary {
-        charge: topology.atoms.iter().map(|atom| atom.charge).sum(),
+        charge: topology.net_charge(),
         degrees_of_freedom: degrees_of_freedom(&moving.topology, &moving.constraints, removed) as f64,
         rigid_waters: Some(constraints.settles.len()),
         constraints: Some(constraints.bonds.len()),
