@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::input::{cache_folder, device, environment};
 use crate::bench::{
@@ -13,7 +14,8 @@ use crate::compute::cuda::title;
 use crate::compute::{Core, CudaCore, HostCore};
 use crate::config::Override;
 use crate::error::{Error, Problem, Result};
-use crate::run::{Device, Engine, Network, Placement, SimdLevel};
+use crate::run::{Device, Engine, Network, Placement};
+use crate::simd::Level;
 
 /// Word on the command line that selects the benchmark of the compute core.
 const CORE: &str = "core";
@@ -36,8 +38,8 @@ pub(super) struct Bench {
     #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..))]
     threads: Vec<u16>,
     /// Instruction sets, one or several
-    #[arg(long, value_name = "LEVEL,…", value_delimiter = ',')]
-    simd: Vec<Instructions>,
+    #[arg(long, value_name = "LEVEL,…", value_delimiter = ',', value_parser = instructions())]
+    simd: Vec<Level>,
     /// Device: auto, cpu, cuda or cuda:1
     #[arg(long)]
     device: Option<String>,
@@ -63,16 +65,6 @@ pub(super) struct Bench {
     /// Draw the roofline to this file (SVG)
     #[arg(long, value_name = "FILE.svg")]
     roofline: Option<PathBuf>,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Instructions {
-    /// no intrinsics
-    Portable,
-    /// AVX2 with FMA
-    Avx2,
-    /// AVX-512
-    Avx512,
 }
 
 impl Bench {
@@ -130,7 +122,7 @@ impl Bench {
     fn measure(&self, mut prepared: Prepared, report: &mut Report) -> Result<()> {
         let own = (prepared.plan.run.threads, prepared.plan.run.simd);
         for threads in choices(&self.threads, own.0, |&n| Some(usize::from(n))) {
-            for simd in choices(&self.simd, own.1, |&level| Some(level.into())) {
+            for simd in choices(&self.simd, own.1, |&level| Some(level)) {
                 (prepared.plan.run.threads, prepared.plan.run.simd) = (threads, simd);
                 let mut engine = Engine::new(&prepared.plan)?.with_cache(cache_folder().as_deref());
                 let refusal = engine.verify(&prepared.plan, &prepared.system, &prepared.state)?;
@@ -219,14 +211,11 @@ impl Bench {
     }
 }
 
-impl From<Instructions> for SimdLevel {
-    fn from(instructions: Instructions) -> Self {
-        match instructions {
-            Instructions::Portable => SimdLevel::Portable,
-            Instructions::Avx2 => SimdLevel::Avx2,
-            Instructions::Avx512 => SimdLevel::Avx512,
-        }
-    }
+/// Parses the name of an instruction set.
+fn instructions() -> impl TypedValueParser<Value = Level> {
+    PossibleValuesParser::new(Level::ALL.map(Level::name)).map(|name| {
+        Level::ALL.into_iter().find(|level| level.name() == name).expect("only the names of levels are accepted")
+    })
 }
 
 /// Parses a network: latency in µs and bandwidth in GB/s.

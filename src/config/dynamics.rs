@@ -8,7 +8,7 @@ use super::value::{Table, report};
 use super::words;
 use crate::ensemble::barostat::{Barostat, PressureCoupling};
 use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
-use crate::ensemble::thermostat::{Thermostat, ThermostatGroup};
+use crate::ensemble::thermostat::{CouplingKey, Thermostat, ThermostatGroup};
 use crate::error::Problem;
 use crate::run::{Dynamics, Minimize, OutputOptions, PositionRestraint, Restraint, Stage, StageKind, Velocities};
 
@@ -227,15 +227,14 @@ fn velocities(table: &Table, problems: &mut Vec<Problem>) -> Option<Velocities> 
 
 fn thermostat(table: &Table, problems: &mut Vec<Problem>) -> Option<Thermostat> {
     let kind = table.meaning("kind", &words::THERMOSTATS)?;
-    let time = kind.facts().time_key;
-    let other = if time == "friction" { "coupling_time" } else { "friction" };
-    let time_of =
-        |table: &Table| table.number(time).map(|value| if time == "friction" { value.recip() } else { value });
+    let key = kind.facts().key;
+    let other = if key == CouplingKey::Time { CouplingKey::Friction.word() } else { CouplingKey::Time.word() };
+    let time_of = |table: &Table| table.number(key.word()).map(|value| key.coupling_time(value));
     let (temperature, coupling_time) = (table.schedule("temperature")?.clone(), time_of(table)?);
     let group = |inner: &Table| {
         if inner.is_given(other) {
             let (kind, message) = (table.word("kind")?, format!("thermostat.groups: \"{other}\" has no effect"));
-            report(problems, inner, other, format!("{message} with kind = \"{kind}\""), &format!("set {time}"));
+            report(problems, inner, other, format!("{message} with kind = \"{kind}\""), &format!("set {}", key.word()));
         }
         Some(ThermostatGroup {
             select: inner.text("select")?.to_owned(),

@@ -5,7 +5,8 @@
 use crate::ensemble::barostat::{BarostatKind, PressureCoupling};
 use crate::ensemble::thermostat::ThermostatKind;
 use crate::restraint::{Components, ReferenceScaling, VariableKind};
-use crate::run::{ConstraintKind, Precision, SimdLevel, TuningMethod};
+use crate::run::{ConstraintKind, Precision, TuningMethod};
+use crate::simd::Level;
 use crate::system::Modifier;
 
 /// Returns the words of a table, in the order of the table.
@@ -41,11 +42,11 @@ pub(super) const TUNINGS: [(&str, TuningMethod); 3] =
     [("off", TuningMethod::Off), ("model", TuningMethod::Model), ("measure", TuningMethod::Measure)];
 
 /// Words that the key `run.simd` accepts, with their meanings; `None` means the best instruction set of the processor.
-pub(super) const SIMD_LEVELS: [(&str, Option<SimdLevel>); 4] = [
+pub(super) const SIMD_LEVELS: [(&str, Option<Level>); 4] = [
     ("auto", None),
-    ("portable", Some(SimdLevel::Portable)),
-    ("avx2", Some(SimdLevel::Avx2)),
-    ("avx512", Some(SimdLevel::Avx512)),
+    (Level::Portable.name(), Some(Level::Portable)),
+    (Level::Avx2.name(), Some(Level::Avx2)),
+    (Level::Avx512.name(), Some(Level::Avx512)),
 ];
 
 /// Words that the key `thermostat.kind` accepts, with their meanings.

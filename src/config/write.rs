@@ -19,8 +19,8 @@ use crate::run::{
 };
 use crate::system::{DispersionCorrection, ListPolicy, LjModifier, PmeParameters};
 use crate::units::Dimension::{
-    self, Compressibility, EnergyRate, Force, InverseLength, Length, Mass, Pressure, Rate, SurfaceTension, Temperature,
-    Time, WallTime,
+    self, Compressibility, EnergyRate, Force, InverseLength, Length, Mass, Pressure, SurfaceTension, Temperature, Time,
+    WallTime,
 };
 
 /// Line of an input file.
@@ -351,11 +351,8 @@ fn dynamics(options: &Dynamics) -> Vec<Member> {
 }
 
 fn thermostat(options: &Thermostat) -> String {
-    let key = options.kind.facts().time_key;
-    let time = |time: f64| match key {
-        "friction" => (key, quote(&Rate.spell_by(time.recip(), |friction| friction.recip() == time))),
-        _ => (key, quote(&Time.spell(time))),
-    };
+    let key = options.kind.facts().key;
+    let time = |time: f64| (key.word(), quote(&key.spell(time)));
     let mut members = vec![
         ("kind", word(&words::THERMOSTATS, &options.kind)),
         ("temperature", schedule(Temperature, &options.temperature)),

@@ -144,10 +144,8 @@ fn thermostat(thermostat: Option<&Thermostat>, methods: &mut Methods) {
         ThermostatKind::Langevin => (&[of::ZHANG_2019], "Langevin dynamics in the middle scheme"),
         ThermostatKind::Andersen => (&[of::ANDERSEN_1980], "Andersen's thermostat"),
     };
-    let time = match thermostat.kind.facts().time_key {
-        "friction" => format!("friction {}", Dimension::Rate.spell(thermostat.coupling_time.recip())),
-        _ => format!("coupling time {}", Dimension::Time.spell(thermostat.coupling_time)),
-    };
+    let key = thermostat.kind.facts().key;
+    let time = format!("{} {}", key.word().replace('_', " "), key.spell(thermostat.coupling_time));
     let cited = methods.cite(citations);
     let groups = match thermostat.groups.len() {
         0 => String::new(),

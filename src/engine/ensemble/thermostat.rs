@@ -8,6 +8,7 @@ use super::refreshment::{Refreshment, Renewal};
 use super::rescaling::{Bath, Rescaling, berendsen, velocity_rescale};
 use super::schedule::Schedule;
 use super::{CouplingStep, is_due};
+use crate::units::Dimension;
 use serde::{Deserialize, Serialize};
 
 /// Temperature coupling of a stage: algorithm, target temperature and coupling time.
@@ -61,9 +62,8 @@ pub struct ThermostatFacts {
     pub word: &'static str,
     /// name in messages, with an article
     pub name: &'static str,
-    /// key of the input file for the coupling time: `coupling_time`, or `friction` for the inverse of the coupling
-    /// time
-    pub time_key: &'static str,
+    /// quantity by which an input file states the coupling time
+    pub key: CouplingKey,
     /// whether the algorithm samples the canonical ensemble
     pub is_canonical: bool,
     /// whether the algorithm draws random numbers
@@ -72,6 +72,42 @@ pub struct ThermostatFacts {
     pub refreshes: bool,
     /// minimum number of couplings per coupling time
     pub min_couplings: f64,
+}
+
+/// Quantity by which an input file states the coupling time of a thermostat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CouplingKey {
+    /// the coupling time itself
+    Time,
+    /// the friction, which is the inverse of the coupling time
+    Friction,
+}
+
+impl CouplingKey {
+    /// Returns the key of the input file.
+    pub fn word(self) -> &'static str {
+        match self {
+            CouplingKey::Time => "coupling_time",
+            CouplingKey::Friction => "friction",
+        }
+    }
+
+    /// Returns the coupling time (ps) for a value of the quantity in ps or 1/ps.
+    pub fn coupling_time(self, value: f64) -> f64 {
+        match self {
+            CouplingKey::Time => value,
+            CouplingKey::Friction => value.recip(),
+        }
+    }
+
+    /// Writes the quantity for a coupling time (ps), such that [`Self::coupling_time`] gives exactly this time for the
+    /// value read back.
+    pub fn spell(self, time: f64) -> String {
+        match self {
+            CouplingKey::Time => Dimension::Time.spell(time),
+            CouplingKey::Friction => Dimension::Rate.spell_by(time.recip(), |friction| friction.recip() == time),
+        }
+    }
 }
 
 impl ThermostatKind {
@@ -89,7 +125,7 @@ impl ThermostatKind {
         let common = ThermostatFacts {
             word: "v-rescale",
             name: "stochastic velocity rescaling",
-            time_key: "coupling_time",
+            key: CouplingKey::Time,
             is_canonical: true,
             is_random: true,
             refreshes: false,
@@ -109,7 +145,7 @@ impl ThermostatKind {
             ThermostatKind::Langevin => ThermostatFacts {
                 word: "langevin",
                 name: "Langevin dynamics",
-                time_key: "friction",
+                key: CouplingKey::Friction,
                 refreshes: true,
                 ..common
             },

@@ -60,7 +60,8 @@ pub struct Aligned16(pub [f32; LANES]);
 pub struct Tables(pub [[f32; 32]; 5]);
 
 /// Instruction set for which kernels are compiled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Level {
     /// portable code for any processor
     Portable,
@@ -71,9 +72,12 @@ pub enum Level {
 }
 
 impl Level {
+    /// Every level, lowest first.
+    pub const ALL: [Level; 3] = [Level::Portable, Level::Avx2, Level::Avx512];
+
     /// Returns every level that this processor can run, lowest first.
     pub fn available() -> Vec<Level> {
-        [Level::Portable, Level::Avx2, Level::Avx512].into_iter().filter(|level| level.is_available()).collect()
+        Self::ALL.into_iter().filter(|level| level.is_available()).collect()
     }
 
     /// Returns the highest level that this processor can run.
@@ -82,7 +86,7 @@ impl Level {
     }
 
     /// Returns the name of the level in options and logs.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Level::Portable => "portable",
             Level::Avx2 => "avx2",

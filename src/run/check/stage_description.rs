@@ -37,10 +37,7 @@ fn of_thermostat(thermostat: &Thermostat) -> String {
     let kelvin = |temperature: &Schedule| temperature.words(Dimension::Temperature);
     let groups = thermostat.groups.iter().map(|group| format!(", {} {}", group.select, kelvin(&group.temperature)));
     let facts = thermostat.kind.facts();
-    let time = match facts.time_key {
-        "friction" => Dimension::Rate.spell(thermostat.coupling_time.recip()),
-        _ => Dimension::Time.spell(thermostat.coupling_time),
-    };
+    let time = facts.key.spell(thermostat.coupling_time);
     format!("{} {} ({time}){}", facts.name, kelvin(&thermostat.temperature), groups.collect::<String>())
 }
 

@@ -16,7 +16,7 @@ pub use scaling::{Forecast, Network, StepTimes};
 use crate::run::engine::lists::{ListChoices, single_atom_schedule};
 use crate::run::engine::self_check::{Verdict, compare};
 use crate::run::engine::threads::{check_threads, pinned, start};
-use crate::run::plan::{Device, Plan, Precision, RunOptions, SimdLevel};
+use crate::run::plan::{Device, Plan, Precision, RunOptions};
 // unit tests of whole runs use an emulated GPU
 #[cfg(test)]
 use crate::backend::choice::emulated_gpu as gpu;
@@ -292,12 +292,7 @@ pub(in crate::run) fn run_on_first_thread<R: Send>(pool: &rayon::ThreadPool, wor
 pub fn processors(plan: &Plan) -> Result<(usize, Level)> {
     check_device(plan)?;
     let available = std::thread::available_parallelism().map_or(1, usize::from);
-    let level = match plan.run.simd {
-        None => Level::detect(),
-        Some(SimdLevel::Portable) => Level::Portable,
-        Some(SimdLevel::Avx2) => Level::Avx2,
-        Some(SimdLevel::Avx512) => Level::Avx512,
-    };
+    let level = plan.run.simd.unwrap_or_else(Level::detect);
     if !level.is_available() {
         return Err(Problem::new(format!("this processor does not support {}", level.name()))
             .help("remove run.simd to use the best instruction set of this processor")

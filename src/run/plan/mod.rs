@@ -33,6 +33,7 @@ pub use crate::prepare::{
     ConstraintKind, ElectrostaticsSpec, ForceOptions, LjPmeSpec, PmeSpec, ScaledSolute, Setting, TuningMethod,
 };
 use crate::run::plan::group_columns::GroupColumns;
+use crate::simd::Level;
 
 /// Plan of a whole run: the files of the system, the computation of forces, and the stages in order. The default plan
 /// has no files, stages or output, and is meant for a program that builds its own system. All other settings have the
@@ -129,7 +130,7 @@ pub struct RunOptions {
     /// method that chooses the pair list schedule, the Coulomb cutoff and the PME grid at the requested accuracy
     pub tuning: TuningMethod,
     /// instruction set of the CPU kernels; `None` = the best that the processor supports
-    pub simd: Option<SimdLevel>,
+    pub simd: Option<Level>,
     /// wall-clock time after which the run writes a checkpoint and stops (exit code 3)
     pub max_time: Option<Duration>,
     /// maximum number of steps of each stage; a longer stage ends early after this number of steps
@@ -189,18 +190,6 @@ pub enum Precision {
     Double,
     /// interactions in `f32`, sums in `f64`
     Mixed,
-}
-
-/// Instruction sets of the CPU kernels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SimdLevel {
-    /// portable Rust without intrinsics
-    Portable,
-    /// AVX2 with FMA
-    Avx2,
-    /// AVX-512 (512-bit vectors)
-    Avx512,
 }
 
 /// Output files of a run and the intervals at which they are written.

@@ -218,8 +218,8 @@ fn run_on_groups(
         Some(barrier) => {
             let slot = job.spread.slot_of(replica);
             let member = Member { barrier, replica, slot, states: &states, messages };
-            let outcome =
-                member.in_turn(|| job.requests.stop(), || job.replica(replica, slot, group, Some(&member), messages))?;
+            let outcome = member
+                .in_turn(|| job.requests.stop(), || job.replica(replica, slot, group, Some(&member), messages))?;
             Ok(outcome.unwrap_or(Outcome::Stopped))
         }
     };
@@ -229,7 +229,8 @@ fn run_on_groups(
         None => ((0..all).step_by(1), job.spread.at_once),
         Some(_) => (job.spread.own(all), job.spread.own(all).len()),
     };
-    let all = ReplicaPlacement::run(threads, Scheduler::new(ranks, &job.requests, assignment, swapping, on_event), work);
+    let all =
+        ReplicaPlacement::run(threads, Scheduler::new(ranks, &job.requests, assignment, swapping, on_event), work);
     let outcome = status.map(StatusWriter::finish).transpose();
     let outcome = ranks.agree(all.and(outcome))?;
     first(ranks.gather(&outcome))

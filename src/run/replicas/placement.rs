@@ -274,8 +274,12 @@ mod tests {
             }
         };
         let (ranks, requests) = (Ranks::alone(), Requests::default());
-        ReplicaPlacement::run(at_once, Scheduler::new(&ranks, &requests, (0..replicas).step_by(1), None, on_event), work)
-            .unwrap();
+        ReplicaPlacement::run(
+            at_once,
+            Scheduler::new(&ranks, &requests, (0..replicas).step_by(1), None, on_event),
+            work,
+        )
+        .unwrap();
         ends
     }
 

@@ -117,8 +117,8 @@ pub(super) struct Scheduler<'a, W> {
 
 impl<'a, W: FnMut(Option<(usize, Event)>)> Scheduler<'a, W> {
     /// Creates the scheduler of a rank, which forwards requests to stop to all ranks. In replica exchange `assignment`
-    /// contains the replicas of this rank. Without replica exchange `assignment` contains all replicas, and rank 0 assigns
-    /// the replicas.
+    /// contains the replicas of this rank. Without replica exchange `assignment` contains all replicas, and rank 0
+    /// assigns the replicas.
     pub(super) fn new(
         ranks: &'a Ranks,
         requests: &'a Requests,

@@ -172,7 +172,7 @@ impl ExchangeMember for Member<'_> {
         stop: &mut dyn FnMut() -> Result<bool>,
     ) -> Result<Option<usize>> {
         let Member { barrier, replica, slot, .. } = *self;
-        self.say(Message::Offered(Proposal { replica, attempt, step, time, offer }))?;
+        self.send(Message::Offered(Proposal { replica, attempt, step, time, offer }))?;
         barrier.end_turn(slot);
         let outcome = barrier.wait(|state| state.outcome(attempt).map(|states| states[replica]), stop);
         // a replica must also occupy its slot while it writes its last files, so this wait for the slot cannot be
@@ -184,14 +184,14 @@ impl ExchangeMember for Member<'_> {
 
     fn sync(&self) -> Result<()> {
         let (answer, done) = channel();
-        self.say(Message::Sync(answer))?;
+        self.send(Message::Sync(answer))?;
         done.recv().unwrap_or_else(|_| Err(no_scheduler()))
     }
 }
 
 impl Member<'_> {
-    fn say(&self, note: Message) -> Result<()> {
-        self.messages.send(note).map_err(|_| no_scheduler())
+    fn send(&self, message: Message) -> Result<()> {
+        self.messages.send(message).map_err(|_| no_scheduler())
     }
 
     /// Waits until the slot of this replica is free, and calls `work`. Returns `None` if `stop` returns true before
