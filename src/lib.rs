@@ -24,7 +24,7 @@
 //! | [`prepare`](mod@prepare) | one call that makes a system and its initial state from a description, which is read from files or built by a program ([`system::System::builder`]) |
 //! | [`backend`] | computation of forces and steps: a reference in `f64`, the fast CPU path, and CUDA |
 //! | [`context`] | a system on a device, whose forces always come from valid pair lists |
-//! | `structure` | chains, residues, atoms and bonds without a force field |
+//! | `structure` `geometry` | chains, residues, atoms and bonds without a force field; frames, angles and torsions |
 //! | `entry` `forcefield` `hydrogens` `solvent` | entries of the Protein Data Bank; force fields in OpenMM's format, whose templates give a structure its terms; hydrogens and protonation; cell, water and ions |
 //! | `pipeline` | `md build`: the steps from an entry to a system with cell, water and ions, in order |
 //! | [`observe`] | files that a run writes: trajectories, energies, log, checkpoint, summary |

@@ -21,7 +21,7 @@ const LAYERS: [&[&str]; 21] = [
     &["prepare"],
     &["backend"],
     &["context"],
-    &["structure", "ion_charges"],
+    &["structure", "ion_charges", "geometry"],
     &["entry", "forcefield", "hydrogens", "solvent"],
     &["complete"],
     &["pipeline"],
