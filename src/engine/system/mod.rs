@@ -9,6 +9,7 @@ mod description;
 mod molecules;
 mod neighbours;
 mod nonbonded;
+pub mod polymer;
 mod settings;
 mod sites;
 mod state;
