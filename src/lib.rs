@@ -15,7 +15,7 @@
 //! | modules | purpose |
 //! |---|---|
 //! | `arrays` [`units`] [`error`] [`memory`] [`team`] [`ranks`] | arrays for code that must be inlined, units and constants, errors (the variant of [`error::Error`] is the exit code), large pages, a thread team with low start latency, processes that compute together |
-//! | [`vec3`] [`cell`] [`rng`] [`superpose`] `fft` `xtc` | vectors, periodic cells, random numbers as a function of (seed, purpose, step, index), optimal superposition, plans of Fourier transforms of a line, packed frames of XTC |
+//! | [`vec3`] [`cell`] [`neighbours`] [`rng`] [`superpose`] `fft` `xtc` | vectors, periodic cells, neighbour search, random numbers as a function of (seed, purpose, step, index), optimal superposition, plans of Fourier transforms of a line, packed frames of XTC |
 //! | [`simd`] | vectors of 16 lanes of `f32`, with one source for every instruction set |
 //! | [`term`] | formulas of single interactions, each once in Rust (and once in `kernels/term.cuh`), generic over the number type |
 //! | [`system`] [`image`] | the simulated system: the frozen [`system::System`] and the changing [`system::State`], and the [`system::Description`] that readers of topologies return; periodic images of molecules and of references |
@@ -24,7 +24,7 @@
 //! | [`prepare`](mod@prepare) | one call that makes a system and its initial state from a description, which is read from files or built by a program ([`system::System::builder`]) |
 //! | [`backend`] | computation of forces and steps: a reference in `f64`, the fast CPU path, and CUDA |
 //! | [`context`] | a system on a device, whose forces always come from valid pair lists |
-//! | `structure` | chains, residues, atoms and bonds without a force field |
+//! | `structure` `geometry` | chains, residues, atoms and bonds without a force field; frames, angles and torsions |
 //! | `entry` `forcefield` `hydrogens` `solvent` | entries of the Protein Data Bank; force fields in OpenMM's format, whose templates give a structure its terms; hydrogens and protonation; cell, water and ions |
 //! | `pipeline` | `md build`: the steps from an entry to a system with cell, water and ions, in order |
 //! | [`observe`] | files that a run writes: trajectories, energies, log, checkpoint, summary |
@@ -310,8 +310,8 @@
 //! GPU lacks a method that a run needs, the run is refused at the start, or uses the CPU.
 
 pub use md_engine::{
-    backend, cell, compute, constraint, context, ensemble, error, format, image, memory, pair, pme, prepare, ranks,
-    restraint, rng, select, simd, superpose, system, team, term, units, vec3, virtual_sites,
+    backend, cell, compute, constraint, context, ensemble, error, format, image, memory, neighbours, pair, pme,
+    prepare, ranks, restraint, rng, select, simd, superpose, system, team, term, units, vec3, virtual_sites,
 };
 
 pub mod analysis;

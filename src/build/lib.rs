@@ -10,6 +10,7 @@
 mod complete;
 pub mod entry;
 pub mod forcefield;
+mod geometry;
 pub mod hydrogens;
 mod ion_charges;
 mod pipeline;

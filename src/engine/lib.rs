@@ -21,6 +21,7 @@ pub mod error;
 pub mod format;
 pub mod image;
 pub mod memory;
+pub mod neighbours;
 pub mod pair;
 pub mod pme;
 pub mod prepare;

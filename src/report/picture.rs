@@ -9,6 +9,7 @@ use crate::analysis::{AnalysedSystem, Values, base64};
 use crate::error::Result;
 use crate::observe::trajectory::{FrameSource, StoredFrame};
 use crate::system::Topology;
+use crate::system::polymer::is_chain_bond;
 use crate::vec3::Vec3;
 
 /// Selections of atoms to show, in order of preference. The viewer shows the first selection that contains between one
@@ -93,18 +94,16 @@ fn secondary_structure(
 /// Returns the chains in JSON form; a chain is a sequence of residues, each bonded to the next residue. One atom
 /// represents each residue: Cα of an amino acid, C4' of a nucleotide.
 fn chains(topology: &Topology, place: &BTreeMap<u32, u32>, letters: &BTreeMap<u32, char>) -> Vec<Value> {
-    let name = |atom: u32| topology.atoms[atom as usize].name;
+    let name = |atom: u32| topology.atoms[atom as usize].name.as_str();
     let residue = |atom: u32| topology.atoms[atom as usize].residue;
-    let is_link = |i: u32, j: u32| [("C", "N"), ("O3'", "P")].contains(&(name(i).as_str(), name(j).as_str()));
     // `linked` contains the index of every residue that a backbone bond joins to the previous residue
-    let bonds = topology.connectivity.iter().flat_map(|&[i, j]| [[i, j], [j, i]]);
-    let linked: BTreeSet<u32> =
-        bonds.filter(|&[i, j]| residue(i) + 1 == residue(j) && is_link(i, j)).map(|[_, j]| residue(j)).collect();
+    let is_link = |&&[i, j]: &&[u32; 2]| residue(i).abs_diff(residue(j)) == 1 && is_chain_bond([name(i), name(j)]);
+    let linked = topology.connectivity.iter().filter(is_link).map(|&[i, j]| residue(i).max(residue(j)));
+    let linked: BTreeSet<u32> = linked.collect();
     let mut chains: Vec<(Vec<u32>, String)> = vec![];
     let mut before = None;
     for index in 0..topology.residues.len() as u32 {
-        let is_trace =
-            |&atom: &u32| ["CA", "C4'"].contains(&name(atom).as_str()) && topology.atoms[atom as usize].element == 6;
+        let is_trace = |&atom: &u32| ["CA", "C4'"].contains(&name(atom)) && topology.atoms[atom as usize].element == 6;
         let atoms = topology.residue_atoms(index as usize);
         let Some(&shown) = (atoms.start as u32..atoms.end as u32).find(is_trace).and_then(|atom| place.get(&atom))
         else {

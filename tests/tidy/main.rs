@@ -12,7 +12,7 @@ use std::process::Command;
 /// the list.
 const LAYERS: [&[&str]; 21] = [
     &["arrays", "units", "error", "memory", "team", "ranks"],
-    &["vec3", "cell", "rng", "superpose", "fft", "xtc"],
+    &["vec3", "cell", "neighbours", "rng", "superpose", "fft", "xtc"],
     &["simd"],
     &["term"],
     &["system", "image"],
@@ -21,7 +21,7 @@ const LAYERS: [&[&str]; 21] = [
     &["prepare"],
     &["backend"],
     &["context"],
-    &["structure", "ion_charges"],
+    &["structure", "ion_charges", "geometry"],
     &["entry", "forcefield", "hydrogens", "solvent"],
     &["complete"],
     &["pipeline"],

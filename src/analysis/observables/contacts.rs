@@ -9,8 +9,8 @@ use crate::analysis::statistics::Summary;
 use crate::analysis::system::{AnalysedSystem, Group};
 use crate::cell::displacement;
 use crate::error::{Problem, Result};
+use crate::neighbours::Neighbours;
 use crate::observe::trajectory::StoredFrame;
-use crate::pair::Neighbours;
 use crate::units::Dimension;
 
 /// Results: fraction of native contacts over time, by the soft contact function (q) and by the cutoff (fraction);

@@ -10,7 +10,7 @@ use crate::analysis::statistics::{Summary, plus_minus};
 use crate::analysis::system::{AnalysedSystem, Group};
 use crate::error::{Problem, Result};
 use crate::observe::trajectory::StoredFrame;
-use crate::system::Topology;
+use crate::system::{BondGraph, Topology};
 
 /// Results: area_per_lipid (area of the cell divided by the mean number of lipids in a leaflet, nm²; a protein in the
 /// membrane makes it larger) and thickness (nm) over time; order parameter s_cd and its standard error s_cd_error by
@@ -137,14 +137,10 @@ impl Membrane {
 /// Finds the chains of the selected atoms. The carbons of a chain have at least one hydrogen each and are bonded to
 /// carbon and hydrogen only. A chain starts at a carbon that is bonded to another element.
 fn chains(topology: &Topology, selected: &[u32]) -> Vec<Chain> {
-    let mut bonded = vec![vec![]; topology.atoms.len()];
-    for &[i, j] in &topology.connectivity {
-        bonded[i as usize].push(j);
-        bonded[j as usize].push(i);
-    }
+    let graph = BondGraph::new(topology.atoms.len(), &topology.connectivity);
     let element = |atom: u32| topology.atoms[atom as usize].element;
     let is_hydrocarbon = |atom: u32| {
-        let neighbours = &bonded[atom as usize];
+        let neighbours = graph.of(atom);
         element(atom) == CARBON
             && neighbours.iter().all(|&other| matches!(element(other), CARBON | HYDROGEN))
             && neighbours.iter().any(|&other| element(other) == HYDROGEN)
@@ -152,7 +148,7 @@ fn chains(topology: &Topology, selected: &[u32]) -> Vec<Chain> {
     let mut chains: Vec<Chain> = vec![];
     let mut seen = vec![false; topology.atoms.len()];
     for &head in selected.iter().filter(|&&atom| element(atom) == CARBON && !is_hydrocarbon(atom)) {
-        let mut shell: Vec<u32> = bonded[head as usize].iter().copied().filter(|&atom| is_hydrocarbon(atom)).collect();
+        let mut shell: Vec<u32> = graph.of(head).iter().copied().filter(|&atom| is_hydrocarbon(atom)).collect();
         if shell.is_empty() {
             continue;
         }
@@ -167,7 +163,7 @@ fn chains(topology: &Topology, selected: &[u32]) -> Vec<Chain> {
             if shell.is_empty() {
                 break;
             }
-            let neighbours = |&carbon: &u32| bonded[carbon as usize].iter().map(move |&other| [carbon, other]);
+            let neighbours = |&carbon: &u32| graph.of(carbon).iter().map(move |&other| [carbon, other]);
             let (hydrogens, others): (Vec<[u32; 2]>, Vec<[u32; 2]>) =
                 shell.iter().flat_map(neighbours).partition(|bond| element(bond[1]) == HYDROGEN);
             chains[place].bonds.entry(number).or_default().extend(hydrogens);

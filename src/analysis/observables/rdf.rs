@@ -6,8 +6,8 @@ use crate::analysis::pass::{FrameObserver, Observable, Passed};
 use crate::analysis::statistics::standard_error;
 use crate::analysis::system::Group;
 use crate::error::{Problem, Result};
+use crate::neighbours::Neighbours;
 use crate::observe::trajectory::StoredFrame;
-use crate::pair::Neighbours;
 use std::f64::consts::PI;
 
 /// Results: g with its standard error g_error, and the coordination number within r, by distance r (nm)

@@ -6,8 +6,8 @@ use crate::analysis::findings::Findings;
 use crate::analysis::pass::{FrameObserver, Observable, Passed};
 use crate::analysis::system::Group;
 use crate::error::{Problem, Result};
+use crate::neighbours::Neighbours;
 use crate::observe::trajectory::StoredFrame;
-use crate::pair::Neighbours;
 
 /// Results: number over time; survival probability by lag (ps)
 #[derive(Debug, clap::Args)]

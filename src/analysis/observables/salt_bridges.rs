@@ -8,8 +8,8 @@ use crate::analysis::findings::Findings;
 use crate::analysis::pass::{FrameObserver, Observable, Passed};
 use crate::analysis::system::{AnalysedSystem, Group};
 use crate::error::{Problem, Result};
+use crate::neighbours::Neighbours;
 use crate::observe::trajectory::StoredFrame;
-use crate::pair::Neighbours;
 use crate::system::Topology;
 use crate::vec3::Vec3;
 

@@ -13,8 +13,8 @@ use crate::analysis::pass::{FrameObserver, Observable, Passed};
 use crate::analysis::statistics::Summary;
 use crate::analysis::system::{AnalysedSystem, Group};
 use crate::error::{Problem, Result};
+use crate::neighbours::Neighbours;
 use crate::observe::trajectory::StoredFrame;
-use crate::pair::Neighbours;
 use crate::system::Atom;
 use std::f64::consts::PI;
 

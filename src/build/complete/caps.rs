@@ -11,10 +11,10 @@ use md_engine::vec3::Vec3;
 
 use super::completion;
 use super::edit::{Edit, NewAtom, NewResidue, no_longer_missing};
-use super::geometry::{opposite, placed};
 use super::heavy::CARBONYL;
 use super::surroundings::CLASH;
 use crate::entry::{Cleaned, GapPlace, ResidueKind};
+use crate::geometry::{opposite, placed};
 use crate::structure::neighbours;
 
 /// Lengths of the bonds C–N, CA–C and N–CA, nm.

@@ -9,8 +9,8 @@
 use md_engine::superpose::Superposition;
 use md_engine::vec3::Vec3;
 
-use super::geometry::{Frame, angle, placed, unit};
 use super::ideal::{Ideal, Unit};
+use crate::geometry::{Frame, angle, placed, unit};
 
 /// Largest deviation (nm) between known atoms and their ideal unit at which [`cut`] completes the unit. A completed
 /// unit connects known atoms that [`cut`] would otherwise remove. Usual deviations of bond lengths (0.002 nm) and

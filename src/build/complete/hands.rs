@@ -2,9 +2,9 @@
 
 use md_engine::vec3::Vec3;
 
-use super::geometry::unit;
 use super::ideal::ideal;
 use crate::entry::{Cleaned, Decision, Subject};
+use crate::geometry::unit;
 
 /// Chiral atoms, each with three of its neighbours. C1' is bonded to N9 of purines or to N1 of pyrimidines.
 const CENTERS: [(&str, [&str; 3]); 5] = [

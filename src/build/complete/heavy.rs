@@ -6,11 +6,11 @@ use md_engine::vec3::Vec3;
 
 use super::completion;
 use super::edit::{Edit, NewAtom, no_longer_missing};
-use super::geometry::{opposite, torsion, unit};
 use super::growth::{Axis, Growth, Places, cut, grow};
 use super::ideal::{Ideal, ideal};
 use super::surroundings::{CLASH, Room, Surroundings};
 use crate::entry::{Cleaned, Decision, MissingAtoms, standard_residue};
+use crate::geometry::{opposite, torsion, unit};
 
 /// Atoms without which a residue cannot be rebuilt: backbones of amino acids, and backbones and sugars of nucleotides.
 /// The conformation of the sugar differs between nucleotides, so that no single ideal sugar fits all of them.

@@ -12,8 +12,8 @@ use md_engine::units::ANGSTROM;
 use md_engine::vec3::{Vec3, vec3};
 
 use super::edit::element_of;
-use super::geometry::unit;
 use crate::entry::standard_residue;
+use crate::geometry::unit;
 
 /// Table of ideal conformations of standard residues, as text.
 const TABLE: &str = include_str!("../data/heavy.txt");

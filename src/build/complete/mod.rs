@@ -8,7 +8,6 @@
 
 mod caps;
 mod edit;
-mod geometry;
 mod growth;
 mod hands;
 mod heavy;

@@ -2,8 +2,8 @@
 
 use super::completion;
 use super::edit::{Edit, NewAtom};
-use super::geometry::opposite;
 use crate::entry::Cleaned;
+use crate::geometry::opposite;
 
 /// Length of the bonds C–O of a carboxylate, nm (Cornell et al., J. Am. Chem. Soc. 117, 5179 (1995),
 /// doi:10.1021/ja00124a002).

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::entry::{Entry, EntryResidue, Options, SequencePosition, Subject, clean, parse, read, standard_residue};
+use crate::geometry;
 use crate::structure::{Structure, neighbours};
 
 /// Largest deviation of a rebuilt bond length from the crystal structure, nm. Bond lengths deviate from the values of

@@ -2,6 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use md_engine::system::polymer::CHAIN_BONDS;
+
 use super::choose::Picked;
 use super::cut;
 use super::decision::{Decision, Subject};
@@ -12,10 +14,9 @@ use super::metals::is_metal;
 use super::model::LinkKind;
 use super::near::Grid;
 
-/// Bonds along a chain: atom name in a residue, atom name in the next residue, and largest distance (nm) at which the
-/// two atoms count as bonded. The limits are 1.5 times the usual lengths of a peptide bond (0.1341 nm) and of an O3'–P
-/// bond (0.16 nm), as in the function `are_connected` of Gemmi 0.7 (`gemmi/polyheur.hpp`).
-const CHAIN_BONDS: [(&str, &str, f64); 2] = [("C", "N", 1.5 * 0.1341), ("O3'", "P", 1.5 * 0.16)];
+/// Largest distance of two atoms that count as bonded along a chain, in units of the length of their bond, as in the
+/// function `are_connected` of Gemmi 0.7 (`gemmi/polyheur.hpp`).
+const LONGEST_OF_CHAIN: f64 = 1.5;
 
 /// Largest length (nm) of a covalent bond that the file states. A longer link is a contact without a bond, or an error
 /// of the file. OpenMM 8 accepts disulfide bonds of at most 0.3 nm (`Topology.createDisulfideBonds`).
@@ -122,8 +123,8 @@ fn chain_atoms(draft: &Draft<'_>, a: usize, b: usize) -> Option<[u32; 2]> {
 pub(super) fn is_chain_bond(a: &Picked, b: &Picked) -> bool {
     let atom =
         |residue: &Picked, name: &str| residue.atoms.iter().find(|atom| atom.name == name).map(|atom| atom.position);
-    CHAIN_BONDS.iter().any(|(end, start, longest)| match (atom(a, end), atom(b, start)) {
-        (Some(end), Some(start)) => (end - start).norm() <= *longest,
+    CHAIN_BONDS.iter().any(|(end, start, length)| match (atom(a, end), atom(b, start)) {
+        (Some(end), Some(start)) => (end - start).norm() <= LONGEST_OF_CHAIN * length,
         _ => false,
     })
 }
@@ -165,9 +166,9 @@ fn between_ends(draft: &Draft<'_>, bonds: &mut Bonds, decisions: &mut Vec<Decisi
         let atoms = polymers.iter().filter_map(move |polymer| Some((draft.atom(polymer[0], start)?, polymer[0])));
         atoms.collect::<HashMap<u32, usize>>()
     };
-    for bond @ (end, _, longest) in CHAIN_BONDS {
+    for bond @ (end, _, length) in CHAIN_BONDS {
         let starts = starts(&bond);
-        let grid = Grid::new(&draft.positions, starts.keys().copied(), longest);
+        let grid = Grid::new(&draft.positions, starts.keys().copied(), LONGEST_OF_CHAIN * length);
         for &last in polymers.iter().filter_map(|polymer| polymer.last()) {
             let Some(atom) = draft.atom(last, end).filter(|_| draft.atom(last, "OXT").is_none()) else { continue };
             let follows = |&&(_, start): &&(f64, u32)| starts[&start] != last && is_next(draft, last, starts[&start]);

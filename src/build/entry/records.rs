@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use md_engine::error::Problem;
 use md_engine::format::element;
+use md_engine::system::polymer::has_backbone;
 use md_engine::units::{ANGSTROM, FARTHEST};
 use md_engine::vec3::{Vec3, vec3};
 
@@ -14,10 +15,6 @@ use super::table::ResidueKind;
 /// Maximum number of residues at the end of a chain that are searched for the residue of an atom record. The searched
 /// residues have the same number and insertion code; a site with microheterogeneity has two or three residues.
 const MOST_KINDS: usize = 16;
-
-/// Names of backbone atoms of amino acids and of nucleotides. A residue with all atoms of one of the two sets belongs
-/// to a polymer.
-const BACKBONES: [&[&str]; 2] = [&["N", "CA", "C"], &["C3'", "C4'", "C5'"]];
 
 /// An atom record.
 pub(super) struct AtomRecord<'a> {
@@ -136,8 +133,7 @@ fn is_polymer(residue: &EntryResidue, sequence: &HashSet<&str>) -> bool {
         Some(_) => true,
         None => {
             let names: HashSet<&str> = residue.atoms.iter().map(|atom| atom.name.as_str()).collect();
-            let has = |backbone: &&[&str]| backbone.iter().all(|atom| names.contains(atom));
-            sequence.contains(residue.name.as_str()) || BACKBONES.iter().any(has)
+            sequence.contains(residue.name.as_str()) || has_backbone(|name| names.contains(name))
         }
     }
 }

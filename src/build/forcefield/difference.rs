@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use md_engine::error::{Problem, nearest};
 use md_engine::format::element;
 use md_engine::system::ordered;
+use md_engine::system::polymer::is_chain_bond;
 
 use super::isomorphism::ResidueGraph;
 use super::template::Template;
@@ -26,9 +27,6 @@ const THIOLATE: &str = "SG has neither a hydrogen nor a bond to another residue,
                         form at a chain end: choose the thiol with --variant CHAIN:NUMBER=CYS, or cap the chain with \
                         --cap ACE,NME --cap-ends";
 
-/// Pairs of atoms that bond the residues of a chain, or two cysteines.
-const CHAIN_BONDS: [[&str; 2]; 3] = [["C", "N"], ["O3'", "P"], ["SG", "SG"]];
-
 /// Creates the error for a residue that matches no template. The message compares the residue with the most similar
 /// template, and names its bonds to other residues that are not bonds of a chain.
 pub(super) fn problem(
@@ -47,7 +45,7 @@ pub(super) fn problem(
     Problem { message: format!("{}; {}", problem.message, links.join("; ")), ..problem }.help(advice)
 }
 
-/// Describes the bonds of a residue to other residues that are not bonds of a chain.
+/// Describes the bonds of a residue to other residues that are neither bonds of a chain nor between cysteines.
 fn links(structure: &Structure, residue: usize) -> Vec<String> {
     let own = structure.residue_atoms(residue);
     let name = |atom: u32| structure.atoms[atom as usize].name.as_str();
@@ -55,9 +53,8 @@ fn links(structure: &Structure, residue: usize) -> Vec<String> {
         let [a_is_own, b_is_own] = [a, b].map(|atom| own.contains(&(atom as usize)));
         (a_is_own != b_is_own).then_some(if a_is_own { [a, b] } else { [b, a] })
     });
-    let of_chain =
-        |[a, b]: &[u32; 2]| CHAIN_BONDS.iter().any(|pair| [[name(*a), name(*b)], [name(*b), name(*a)]].contains(pair));
-    let others = outer.filter(|pair| !of_chain(pair)).take(MOST_NAMES);
+    let is_usual = |names: [&str; 2]| is_chain_bond(names) || names == ["SG"; 2];
+    let others = outer.filter(|pair| !is_usual(pair.map(name))).take(MOST_NAMES);
     others.map(|[a, b]| format!("{} is bonded to {}", name(a), structure.atom_label(b as usize))).collect()
 }
 

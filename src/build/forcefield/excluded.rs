@@ -1,7 +1,7 @@
 //! Pairs of atoms that are at most three bonds apart. These pairs are excluded from the usual non-bonded interactions.
 
 use md_engine::error::Problem;
-use md_engine::system::{Exclusions, Neighbours};
+use md_engine::system::{BondGraph, Exclusions};
 
 use super::assignment::AssignedSite;
 
@@ -18,7 +18,7 @@ pub(super) struct ExcludedPairs {
 /// shares, and a bond to this atom.
 pub(super) fn find(neighbours: &[Vec<u32>], sites: &[AssignedSite]) -> Result<ExcludedPairs, Problem> {
     let atoms = neighbours.len();
-    let mut linked = Neighbours::from_lists(linked(neighbours, sites));
+    let mut linked = BondGraph::from_lists(linked(neighbours, sites));
     let mut found = ExcludedPairs::default();
     for start in 0..atoms as u32 {
         for (bonds, shell) in (1..).zip(linked.shells(start, 3)) {

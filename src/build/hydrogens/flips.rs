@@ -11,9 +11,9 @@
 
 use md_engine::vec3::Vec3;
 
+use super::center::{Center, Place};
 use super::contact::{Contacts, LARGEST_RADIUS, Site};
 use super::energy::{Source, Surroundings};
-use super::geometry::{Center, Place};
 use super::network::{Mover, Network};
 use super::rotors::Rotor;
 use super::{Choice, Heavy, Reason};

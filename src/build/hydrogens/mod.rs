@@ -6,10 +6,10 @@
 //! if the opposite orientation has clearly better hydrogen bonds and contacts; on request, the side chain is rotated by
 //! 180°.
 
+mod center;
 mod contact;
 mod energy;
 mod flips;
-mod geometry;
 mod metals;
 mod network;
 mod pka;
@@ -26,9 +26,9 @@ use md_engine::error::{Problem, Result};
 use md_engine::vec3::Vec3;
 
 use crate::structure::{Atom, Component, Residue, Structure, neighbours};
+use center::{Center, Place};
 use energy::Surroundings;
 pub use flips::{Flips, MARGIN, Orientation};
-use geometry::{Center, Place};
 use metals::Metals;
 pub use pka::{Ionizable, Pka, Shifts};
 pub use protonation::{Choice, PkaModel, Reason};

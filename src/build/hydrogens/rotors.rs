@@ -6,8 +6,9 @@ use std::f64::consts::PI;
 use md_engine::vec3::{Vec3, vec3};
 
 use super::Added;
+use super::center::Place;
 use super::energy::{Excluded, Surroundings};
-use super::geometry::{Place, perpendicular};
+use crate::geometry::{perpendicular, unit};
 
 /// Number of rounds; each round rotates every group once to its lowest energy in the current surroundings.
 const ROUNDS: usize = 3;
@@ -51,8 +52,7 @@ impl Rotor<'_> {
             Place::Turning(turn) => turn.torsions.iter().map(|&torsion| turn.positions(torsion)).collect(),
             Place::Water { length, angle } => {
                 let acceptors = surroundings.acceptors(self.position, REACH, self.parent);
-                let toward = |to: Vec3| (to - self.position) * (1.0 / (to - self.position).norm().max(1e-9));
-                let acceptors = acceptors.into_iter().take(ACCEPTORS).map(toward);
+                let acceptors = acceptors.into_iter().take(ACCEPTORS).map(|to| unit(to - self.position));
                 let directions: Vec<Vec3> = acceptors.chain(DIRECTIONS.map(Vec3::from)).collect();
                 directions.iter().flat_map(|&first| self.waters(first, *length, *angle)).collect()
             }

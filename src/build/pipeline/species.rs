@@ -3,6 +3,7 @@
 use md_engine::error::{Problem, Result};
 
 use crate::forcefield::ForceField;
+use crate::ion_charges::ion_charge;
 use crate::structure::{Atom, Residue, Structure};
 
 /// A monatomic ion.
@@ -18,38 +19,30 @@ pub(super) struct Ion {
     pub(super) atom: &'static str,
     /// atomic number
     pub(super) element: u8,
-    /// charge, e
-    pub(super) charge: i32,
 }
 
 /// Makes an ion from a row of [`CATIONS`] or [`ANIONS`].
-const fn ion(
-    name: &'static str,
-    word: &'static str,
-    [residue, atom]: [&'static str; 2],
-    element: u8,
-    charge: i32,
-) -> Ion {
-    Ion { name, word, residue, atom, element, charge }
+const fn ion(name: &'static str, word: &'static str, [residue, atom]: [&'static str; 2], element: u8) -> Ion {
+    Ion { name, word, residue, atom, element }
 }
 
 /// Cations that can be added; the first is the default.
 pub(super) const CATIONS: [Ion; 8] = [
-    ion("Na+", "sodium", ["NA", "NA"], 11, 1),
-    ion("K+", "potassium", ["K", "K"], 19, 1),
-    ion("Li+", "lithium", ["LI", "LI"], 3, 1),
-    ion("Rb+", "rubidium", ["RB", "RB"], 37, 1),
-    ion("Cs+", "caesium", ["CS", "CS"], 55, 1),
-    ion("Mg2+", "magnesium", ["MG", "MG"], 12, 2),
-    ion("Ca2+", "calcium", ["CA", "CA"], 20, 2),
-    ion("Zn2+", "zinc", ["ZN", "ZN"], 30, 2),
+    ion("Na+", "sodium", ["NA", "NA"], 11),
+    ion("K+", "potassium", ["K", "K"], 19),
+    ion("Li+", "lithium", ["LI", "LI"], 3),
+    ion("Rb+", "rubidium", ["RB", "RB"], 37),
+    ion("Cs+", "caesium", ["CS", "CS"], 55),
+    ion("Mg2+", "magnesium", ["MG", "MG"], 12),
+    ion("Ca2+", "calcium", ["CA", "CA"], 20),
+    ion("Zn2+", "zinc", ["ZN", "ZN"], 30),
 ];
 /// Anions that can be added; the first is the default.
 pub(super) const ANIONS: [Ion; 4] = [
-    ion("Cl-", "chloride", ["CL", "CL"], 17, -1),
-    ion("F-", "fluoride", ["F", "F"], 9, -1),
-    ion("Br-", "bromide", ["BR", "BR"], 35, -1),
-    ion("I-", "iodide", ["IOD", "I"], 53, -1),
+    ion("Cl-", "chloride", ["CL", "CL"], 17),
+    ion("F-", "fluoride", ["F", "F"], 9),
+    ion("Br-", "bromide", ["BR", "BR"], 35),
+    ion("I-", "iodide", ["IOD", "I"], 53),
 ];
 
 /// Names of cations that can be added, for messages and help; the first is the default.
@@ -63,15 +56,20 @@ pub fn anion_names() -> impl Iterator<Item = &'static str> {
 }
 
 impl Ion {
+    /// Charge, e.
+    fn charge(&self) -> f64 {
+        ion_charge(self.residue).expect("every ion that can be added has a charge")
+    }
+
     /// Magnitude of the charge, e.
     pub(super) fn valence(&self) -> u32 {
-        self.charge.unsigned_abs()
+        self.charge().abs() as u32
     }
 
     /// Whether the force field has a residue template for the ion, and the charge of the template is the charge of the
     /// ion.
     fn is_in(&self, field: &ForceField) -> bool {
-        let Ion { residue, atom, element, charge, .. } = *self;
+        let Ion { residue, atom, element, .. } = *self;
         let residue = Residue { name: residue.to_owned(), number: 1, insertion_code: None, chain: 0, first: 0 };
         let structure = Structure {
             chains: vec![String::new()],
@@ -80,7 +78,7 @@ impl Ion {
             bonds: vec![],
         };
         let described = field.describe(&structure);
-        described.is_ok_and(|found| found.topology.atoms[0].charge.round() == f64::from(charge))
+        described.is_ok_and(|found| found.topology.atoms[0].charge.round() == self.charge())
     }
 }
 
@@ -101,7 +99,7 @@ pub(super) fn find(ions: &'static [Ion], name: &str, field: &ForceField) -> Resu
 }
 
 fn kind(ions: &[Ion]) -> &'static str {
-    if ions.iter().all(|ion| ion.charge > 0) { "cation" } else { "anion" }
+    if ions.iter().all(|ion| ion.charge() > 0.0) { "cation" } else { "anion" }
 }
 
 #[cfg(test)]
@@ -126,7 +124,7 @@ mod tests {
     #[test]
     fn ions_are_found_by_name_or_refused_with_a_list() {
         let field = model("charmm36", "tip3p").field;
-        assert_eq!(find(&CATIONS, "mg2+", &field).unwrap().charge, 2);
+        assert_eq!(find(&CATIONS, "mg2+", &field).unwrap().charge(), 2.0);
         assert_eq!(find(&ANIONS, "Cl-", &field).unwrap().element, 17);
         let refused = |ions: &'static [Ion], name: &str| {
             let error = find(ions, name, &field).unwrap_err();

@@ -12,9 +12,9 @@
 
 use md_engine::cell::PeriodicCell;
 use md_engine::error::Problem;
+use md_engine::neighbours::Neighbours;
 use md_engine::vec3::Vec3;
 
-use super::grid::Grid;
 use super::limits;
 use super::radius::{HYDROGEN, OXYGEN};
 use super::tile::{Tile, WaterGeometry};
@@ -67,11 +67,12 @@ pub fn fill(cell: &PeriodicCell, solute: &[SoluteAtom], geometry: &WaterGeometry
     }
     let largest = solute.iter().map(|atom| atom.radius).fold(0.0, f64::max);
     let ranges = WATER_RADII.map(|radius| RADIUS_SCALE * (radius + largest));
-    let grid = Grid::new(cell, &positions, ranges[0]);
+    let atoms = Neighbours::new(Some(cell), &positions, ranges[0]);
     waters.retain(|water| {
         !(0..3).any(|site| {
-            grid.any_near(water[site], ranges[site], |atom, square| {
-                square < (RADIUS_SCALE * (WATER_RADII[site] + solute[atom].radius)).powi(2)
+            atoms.any_within(water[site], ranges[site], |atom, displacement| {
+                displacement.norm_squared()
+                    < (RADIUS_SCALE * (WATER_RADII[site] + solute[atom as usize].radius)).powi(2)
             })
         })
     });
@@ -114,14 +115,16 @@ fn remove_clashes(cell: &PeriodicCell, waters: &mut Vec<[Vec3; 3]>) {
     };
     let skin: Vec<usize> = (0..waters.len()).filter(|&index| is_near_face(waters[index][0])).collect();
     let oxygens: Vec<Vec3> = skin.iter().map(|&index| waters[index][0]).collect();
-    let grid = Grid::new(cell, &oxygens, range);
+    let near = Neighbours::new(Some(cell), &oxygens, range);
     let mut removed = vec![false; waters.len()];
     for at in 0..skin.len() {
         let index = skin[at];
-        removed[index] = grid.any_near(oxygens[at], range, |other, square| {
+        removed[index] = near.any_within(oxygens[at], range, |other, displacement| {
+            let other = other as usize;
             other < at
                 && !removed[skin[other]]
-                && (square < OXYGENS_APART.powi(2) || atoms_meet(cell, &waters[index], &waters[skin[other]]))
+                && (displacement.norm_squared() < OXYGENS_APART.powi(2)
+                    || atoms_meet(cell, &waters[index], &waters[skin[other]]))
         });
     }
     let mut index = 0;

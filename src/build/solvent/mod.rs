@@ -29,7 +29,6 @@
 mod bilayer;
 mod extent;
 mod fill;
-mod grid;
 mod ions;
 mod limits;
 mod place;

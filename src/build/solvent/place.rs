@@ -5,10 +5,10 @@
 
 use md_engine::cell::PeriodicCell;
 use md_engine::error::Problem;
+use md_engine::neighbours::Neighbours;
 use md_engine::rng::{Purpose, Stream};
 use md_engine::vec3::Vec3;
 
-use super::grid::Grid;
 use super::ions::IonCounts;
 use super::limits;
 use super::potential::{Sources, coulomb};
@@ -71,8 +71,8 @@ pub fn place_ions(
         cell,
         oxygens,
         counts,
-        solute_grid: Grid::new(cell, &positions, DISTANCES[0]),
-        oxygen_grid: Grid::new(cell, oxygens, DISTANCES[0]),
+        near_solute: Neighbours::new(Some(cell), &positions, DISTANCES[0]),
+        near_oxygens: Neighbours::new(Some(cell), oxygens, DISTANCES[0]),
         open: vec![true; oxygens.len()],
         sites: IonSites::default(),
         solute,
@@ -125,8 +125,8 @@ struct Work<'a> {
     cell: &'a PeriodicCell,
     oxygens: &'a [Vec3],
     counts: &'a IonCounts,
-    solute_grid: Grid,
-    oxygen_grid: Grid,
+    near_solute: Neighbours,
+    near_oxygens: Neighbours,
     /// whether an ion may replace the water, for each water
     open: Vec<bool>,
     sites: IonSites,
@@ -141,7 +141,7 @@ impl Work<'_> {
     /// Marks waters as open if their distance from the solute and from all placed ions is at least the given distance
     /// (nm).
     fn reopen(&mut self, distance: f64) {
-        self.open = self.oxygens.iter().map(|&o| !self.solute_grid.any_near(o, distance, |_, _| true)).collect();
+        self.open = self.oxygens.iter().map(|&o| !self.near_solute.any_within(o, distance, |_, _| true)).collect();
         for at in 0..self.sites.cations.len() {
             self.close(self.sites.cations[at], distance);
         }
@@ -153,8 +153,8 @@ impl Work<'_> {
     fn close(&mut self, water: usize, distance: f64) {
         self.open[water] = false;
         let open = &mut self.open;
-        self.oxygen_grid.any_near(self.oxygens[water], distance, |near, _| {
-            open[near] = false;
+        self.near_oxygens.any_within(self.oxygens[water], distance, |near, _| {
+            open[near as usize] = false;
             false
         });
     }

@@ -107,8 +107,8 @@ impl Tile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::solvent::grid::Grid;
     use md_engine::cell::PeriodicCell;
+    use md_engine::neighbours::Neighbours;
 
     #[test]
     fn the_box_has_the_density_of_tip3p() {
@@ -131,9 +131,9 @@ mod tests {
             assert!(o.to_array().iter().all(|v| (0.0..=tile.edge).contains(v)));
         }
         let oxygens: Vec<Vec3> = tile.waters.iter().map(|water| water[0]).collect();
-        let grid = Grid::new(&PeriodicCell::orthorhombic([tile.edge; 3]), &oxygens, 0.3);
+        let near = Neighbours::new(Some(&PeriodicCell::orthorhombic([tile.edge; 3])), &oxygens, 0.235);
         for (index, &oxygen) in oxygens.iter().enumerate() {
-            assert!(!grid.any_near(oxygen, 0.235, |other, _| other != index));
+            near.visit(oxygen, |other, _| assert_eq!(other as usize, index));
         }
     }
 

@@ -7,7 +7,7 @@ use crate::cell::PeriodicCell;
 use crate::error::{Error, Problem, Result};
 use crate::format::Coordinates;
 use crate::system::{
-    Atom, Bond, BondedTerms, CombinationRule, Construction, Description, Exclusions, LennardJones, Name, Neighbours,
+    Atom, Bond, BondGraph, BondedTerms, CombinationRule, Construction, Description, Exclusions, LennardJones, Name,
     Nonbonded, Pair14, Residue, System, Topology, VirtualSite, ordered,
 };
 use crate::vec3::Vec3;
@@ -272,9 +272,9 @@ impl SystemBuilder {
         let explicit: HashSet<[u32; 2]> = explicit.map(ordered).collect();
         let reach = self.excluded_neighbours.max(if self.scales14.is_some() { BONDS_OF_PAIR14 } else { 0 });
         let mut excluded: Vec<[u32; 2]> = explicit.iter().copied().collect();
-        let mut neighbours = Neighbours::new(atoms.len(), connectivity);
+        let mut graph = BondGraph::new(atoms.len(), connectivity);
         for i in 0..atoms.len() as u32 {
-            for (index, shell) in neighbours.shells(i, reach).into_iter().enumerate() {
+            for (index, shell) in graph.shells(i, reach).into_iter().enumerate() {
                 for j in shell.into_iter().filter(|&j| i < j) {
                     excluded.push([i, j]);
                     let scales = self.scales14.filter(|&s| index + 1 == BONDS_OF_PAIR14 && s != [0.0; 2]);

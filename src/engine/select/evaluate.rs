@@ -6,12 +6,13 @@ use std::ops::RangeInclusive;
 
 use super::Geometry;
 use super::expression::{Class, Comparison, Expansion, Expression, Number, Place, Text, Value};
-use super::near::within;
 use super::parser::Fault;
 use super::residues::{CAPS, Kind};
 use super::words::matches;
 use crate::format::element::symbol;
+use crate::neighbours::Neighbours;
 use crate::system::{ChainLabel, Molecules, Topology};
+use crate::vec3::Vec3;
 
 /// Names of backbone atoms.
 const BACKBONE: [&str; 4] = ["N", "CA", "C", "O"];
@@ -278,6 +279,8 @@ impl<'a> Evaluation<'a> {
         self.atoms(|atom| groups[group(atom)])
     }
 
+    /// Returns for each atom whether an atom of `inner` is within `distance` (nm). An atom of `inner` is within any
+    /// distance of itself.
     fn near(&self, inner: &[bool], distance: f64, place: &Place) -> Chosen {
         let fault = |what: &str| Fault { what: what.to_owned(), place: place.clone() };
         let Some(Geometry { positions, cell }) = self.geometry else {
@@ -289,6 +292,12 @@ impl<'a> Evaluation<'a> {
         if positions.len() != inner.len() {
             return Err(fault("the number of positions differs from the number of atoms"));
         }
-        Ok(within(positions, inner, cell, distance))
+        // every position has a periodic image within half the sum of the lengths of the lattice vectors
+        let farthest = cell.map_or(f64::INFINITY, |cell| 0.5 * cell.rows().map(Vec3::norm).iter().sum::<f64>());
+        let distance = distance.min(farthest);
+        let chosen = positions.iter().zip(inner).filter(|(_, inner)| **inner).map(|(&position, _)| position);
+        let targets = Neighbours::new(cell, &chosen.collect::<Vec<Vec3>>(), distance);
+        let is_near = |&position: &Vec3| targets.any_within(position, distance, |_, _| true);
+        Ok(positions.iter().zip(inner).map(|(position, &inner)| inner || is_near(position)).collect())
     }
 }

@@ -32,7 +32,6 @@
 mod evaluate;
 mod expression;
 mod foreign;
-mod near;
 mod parser;
 mod residues;
 #[cfg(test)]

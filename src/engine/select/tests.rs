@@ -238,6 +238,7 @@ fn distances_are_those_of_the_nearest_images() {
         ("water and within 0.16 nm of index 0", periodic, vec![9, 10, 11]),
         ("not within 0.56 nm of protein", vacuum, vec![6, 7, 8, 9, 10, 11]),
         ("around 0.06 nm of index 9", periodic, vec![10, 11]),
+        ("around 900 nm of index 9", periodic, [(0..9).collect(), vec![10, 11]].concat()),
     ] {
         assert_eq!(select_at(&described(), geometry, text).unwrap(), expected, "{text}");
     }

@@ -1,20 +1,22 @@
 //! Plain data of a simulation: [`System`], which does not change during a run, and [`State`], which changes in every
 //! step. This module computes no energies or forces.
 
+mod bond_graph;
 mod bonded;
 mod chains;
 mod cmap_grid;
 mod compact;
 mod description;
 mod molecules;
-mod neighbours;
 mod nonbonded;
+pub mod polymer;
 mod settings;
 mod sites;
 mod state;
 mod subset;
 mod topology;
 
+pub use bond_graph::BondGraph;
 pub use bonded::bonded_terms;
 pub use bonded::{
     Angle, Bond, BondedTerm, BondedTerms, Cmap, G96Angle, G96Bond, HarmonicImproper, Pair14, RyckaertBellemans, Torsion,
@@ -23,7 +25,6 @@ pub use cmap_grid::CmapGrid;
 pub use compact::{CompactSystem, Unit, UnitKind};
 pub use description::{BoxKind, CellHint, Description, Methods};
 pub use molecules::Molecules;
-pub use neighbours::Neighbours;
 pub use nonbonded::{CombinationRule, LennardJones, Nonbonded};
 pub use settings::{
     Constraint, Constraints, DispersionCorrection, Electrostatics, ForceSettings, ListPolicy, LjModifier, Modifier,

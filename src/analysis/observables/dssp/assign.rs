@@ -2,7 +2,7 @@
 
 use super::super::peptide::is_peptide_bond;
 use crate::cell::{PeriodicCell, displacement};
-use crate::pair::Neighbours;
+use crate::neighbours::Neighbours;
 use crate::term::Dihedral;
 use crate::vec3::Vec3;
 

@@ -5,10 +5,10 @@
 //! bond. The shift is also proportional to the cosine of the angle at the hydrogen. This cosine is 1 for a linear
 //! hydrogen bond (Olsson et al. 2011, doi:10.1021/ct100578z).
 
+use md_engine::neighbours::Neighbours;
 use md_engine::vec3::Vec3;
 
 use super::Shifts;
-use super::grid::Grid;
 use super::groups::{self, Contact, Group, Kind};
 use super::hydrogen_bond::{LEAST_COSINE, STRENGTH, closest, cosine, ramp};
 use crate::structure::Structure;
@@ -66,16 +66,16 @@ pub(super) fn add(found: &[Group], links: &[Link], shifts: &mut [Shifts]) {
     let carbonyls: Vec<&Contact> = links.iter().filter_map(|link| link.carbonyl.as_ref()).collect();
     let nitrogens: Vec<Vec3> = amides.iter().map(|amide| amide[1].position).collect();
     let oxygens: Vec<Vec3> = carbonyls.iter().map(|carbonyl| carbonyl.position).collect();
-    let near_nitrogens = Grid::new(&nitrogens, 0..nitrogens.len() as u32);
-    let near_oxygens = Grid::new(&oxygens, 0..oxygens.len() as u32);
+    let near_nitrogens = Neighbours::new(None, &nitrogens, REACH);
+    let near_oxygens = Neighbours::new(None, &oxygens, REACH);
     for (group, shift) in found.iter().zip(shifts) {
         if group.kind == Kind::Imidazole {
-            near_oxygens.within(group.center, REACH, |index, _| {
+            near_oxygens.visit(group.center, |index, _| {
                 let oxygen = Contact { parent: None, ..*carbonyls[index as usize] };
                 shift.hydrogen_bonds += bond(&group.to_others, &[oxygen], TO_CARBONYLS);
             });
         } else if let Some((_, range)) = TO_AMIDES.iter().find(|(kind, _)| *kind == group.kind) {
-            near_nitrogens.within(group.center, REACH, |index, _| {
+            near_nitrogens.visit(group.center, |index, _| {
                 shift.hydrogen_bonds -= bond(amides[index as usize], &group.to_others, *range);
             });
         }

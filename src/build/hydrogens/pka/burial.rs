@@ -6,9 +6,9 @@
 //! from 0 for a group on the surface to 1 for a buried group. The factor s(w) = 1 − 0.75 (1 − w) reduces the shift of
 //! groups near the surface (Olsson et al. 2011, doi:10.1021/ct100578z; parameters of PROPKA 3.5.1).
 
+use md_engine::neighbours::Neighbours;
 use md_engine::vec3::Vec3;
 
-use super::grid::Grid;
 use crate::structure::Structure;
 
 /// Prefactor c of the desolvation in nm⁴ (13.0 Å⁴).
@@ -34,8 +34,8 @@ const ALIPHATIC: f64 = 2.64;
 const IGNORED: [&str; 7] = ["HOH", "H2O", "SO4", "PO4", "PEG", "EPE", "TRS"];
 
 /// Heavy atoms that may bury groups.
-pub(super) struct HeavyAtoms<'a> {
-    grid: Grid<'a>,
+pub(super) struct HeavyAtoms {
+    atoms: Neighbours,
     /// residue and relative volume of each atom
     properties: Vec<(u32, f64)>,
 }
@@ -49,32 +49,34 @@ pub(super) struct Burial {
     pub(super) volume: f64,
 }
 
-impl<'a> HeavyAtoms<'a> {
+impl HeavyAtoms {
     /// Collects the heavy atoms that contribute to the burial. Positions are in nm.
-    pub(super) fn new(structure: &Structure, positions: &'a [Vec3]) -> Self {
+    pub(super) fn new(structure: &Structure, positions: &[Vec3]) -> Self {
         let residue_of = structure.residue_of_atoms();
-        let counts = |&atom: &u32| {
-            let residue = &structure.residues[residue_of[atom as usize] as usize];
-            structure.atoms[atom as usize].element > 1 && !IGNORED.contains(&residue.name.as_str())
+        let counts = |&atom: &usize| {
+            let residue = &structure.residues[residue_of[atom] as usize];
+            structure.atoms[atom].element > 1 && !IGNORED.contains(&residue.name.as_str())
         };
-        let grid = Grid::new(positions, (0..structure.atoms.len() as u32).filter(counts));
+        let heavy: Vec<usize> = (0..structure.atoms.len()).filter(counts).collect();
+        let positions: Vec<Vec3> = heavy.iter().map(|&atom| positions[atom]).collect();
         let volume = |atom: &crate::structure::Atom| match (atom.element, atom.name.as_str()) {
             (6, "C" | "CA") => VOLUMES[0].1,
             (6, _) => ALIPHATIC,
             (element, _) => VOLUMES.iter().find(|(of, _)| *of == element).map_or(1.0, |(_, volume)| *volume),
         };
-        let properties = residue_of.iter().zip(&structure.atoms).map(|(&residue, atom)| (residue, volume(atom)));
-        Self { grid, properties: properties.collect() }
+        let properties = heavy.iter().map(|&atom| (residue_of[atom], volume(&structure.atoms[atom])));
+        Self { atoms: Neighbours::new(None, &positions, REACH), properties: properties.collect() }
     }
 
     /// Returns the burial of the point `center` (nm) by the atoms of residues other than `residue`.
     pub(super) fn around(&self, center: Vec3, residue: usize) -> Burial {
         let mut burial = Burial::default();
-        self.grid.within(center, REACH, |atom, squared| {
+        self.atoms.visit(center, |atom, displacement| {
             let (of, volume) = self.properties[atom as usize];
             if of as usize == residue {
                 return;
             }
+            let squared = displacement.norm_squared();
             burial.volume += volume / squared.max(LEAST_DISTANCE * LEAST_DISTANCE).powi(2);
             burial.count += f64::from(u8::from(squared < COUNTED * COUNTED));
         });

@@ -5,11 +5,12 @@
 //! pairs, and s(r) decreases from 1 at 0.4 nm to 0 at 1 nm (Olsson et al. 2011, doi:10.1021/ct100578z). The constant
 //! 244.12 Å is that of PROPKA 3.5.1: e²/(4πε₀ kT ln 10) near 297 K.
 
+use md_engine::neighbours::Neighbours;
 use md_engine::vec3::Vec3;
 
+use super::Shifts;
 use super::burial::{Burial, FEWEST, HeavyAtoms};
 use super::groups::Group;
-use super::{Shifts, grid};
 use crate::ion_charges::ion_charge;
 use crate::structure::Structure;
 
@@ -32,7 +33,7 @@ pub(super) struct Ion {
 }
 
 /// Returns the monatomic ions of a structure.
-pub(super) fn ions(structure: &Structure, positions: &[Vec3], atoms: &HeavyAtoms<'_>) -> Vec<Ion> {
+pub(super) fn ions(structure: &Structure, positions: &[Vec3], atoms: &HeavyAtoms) -> Vec<Ion> {
     let ion = |residue: usize| {
         let name = structure.residues[residue].name.as_str();
         let charge = ion_charge(name)?;
@@ -47,15 +48,15 @@ pub(super) fn ions(structure: &Structure, positions: &[Vec3], atoms: &HeavyAtoms
 /// the pKa of acids and of bases.
 pub(super) fn add_ions(groups: &[Group], burials: &[Burial], ions: &[Ion], shifts: &mut [Shifts]) {
     let positions: Vec<Vec3> = ions.iter().map(|ion| ion.position).collect();
-    let grid = grid::Grid::new(&positions, 0..ions.len() as u32);
+    let near = Neighbours::new(None, &positions, FAR);
     for ((group, burial), shift) in groups.iter().zip(burials).zip(shifts) {
         if group.ionizable.is_none() {
             continue;
         }
-        grid.within(group.center, FAR, |ion, squared| {
+        near.visit(group.center, |ion, displacement| {
             let ion = &ions[ion as usize];
             let weight = Burial::pair_weight([burial, &ion.burial]);
-            shift.ions -= ion.charge * energy(squared.sqrt(), weight);
+            shift.ions -= ion.charge * energy(displacement.norm(), weight);
         });
     }
 }

@@ -2,7 +2,7 @@
 
 use md_engine::vec3::{Vec3, vec3};
 
-use super::super::geometry::{Center, Place};
+use super::super::center::{Center, Place};
 use crate::structure::Structure;
 
 /// An ionisable group of a protein.

@@ -17,13 +17,13 @@ mod backbone;
 mod burial;
 mod coulomb;
 mod coupling;
-mod grid;
 mod groups;
 mod hydrogen_bond;
 mod reorganisation;
 #[cfg(test)]
 mod tests;
 
+use md_engine::neighbours::Neighbours;
 use md_engine::vec3::Vec3;
 
 use crate::structure::{Structure, bonds_between};
@@ -107,11 +107,11 @@ fn shift(group: &Group, burial: &Burial) -> Shifts {
 /// pKa in water includes the effect of such near groups.
 fn pairs(groups: &[Group], burials: &[Burial], bonded: &[Vec<u32>]) -> Vec<Pair> {
     let centers: Vec<Vec3> = groups.iter().map(|group| group.center).collect();
-    let grid = grid::Grid::new(&centers, 0..groups.len() as u32);
+    let neighbours = Neighbours::new(None, &centers, coulomb::FAR);
     let mut pairs = vec![];
     for (a, first) in groups.iter().enumerate() {
         let mut near = vec![];
-        grid.within(first.center, coulomb::FAR, |b, _| near.push(b as usize));
+        neighbours.visit(first.center, |b, _| near.push(b as usize));
         near.retain(|&b| b < a);
         near.sort_unstable();
         for b in near {

@@ -4,10 +4,11 @@
 //! group, and the distance r between the carbonyl oxygen and the center of the carboxyl group. The distance must be
 //! below 0.6 nm, and the C=O bond must point to the center (Olsson et al. 2011, doi:10.1021/ct100578z).
 
+use md_engine::neighbours::Neighbours;
+
 use super::Shifts;
 use super::backbone::Link;
 use super::burial::Burial;
-use super::grid::Grid;
 use super::groups::{Contact, Group, Ionizable};
 use super::hydrogen_bond::{LEAST_COSINE, cosine, ramp};
 
@@ -21,14 +22,14 @@ const RANGE: [f64; 2] = [0.3, 0.6];
 pub(super) fn add(groups: &[Group], burials: &[Burial], links: &[Link], shifts: &mut [Shifts]) {
     let carbonyls: Vec<&Contact> = links.iter().filter_map(|link| link.carbonyl.as_ref()).collect();
     let positions: Vec<_> = carbonyls.iter().map(|carbonyl| carbonyl.position).collect();
-    let grid = Grid::new(&positions, 0..positions.len() as u32);
+    let near = Neighbours::new(None, &positions, RANGE[1]);
     for ((group, burial), shift) in groups.iter().zip(burials).zip(shifts) {
         if !matches!(group.ionizable, Some(Ionizable::Asp | Ionizable::Glu)) || burial.weight() == 0.0 {
             continue;
         }
-        grid.within(group.center, RANGE[1], |index, squared| {
+        near.visit(group.center, |index, displacement| {
             if cosine(group.center, carbonyls[index as usize]) > LEAST_COSINE {
-                shift.reorganisation += burial.weight() * STRENGTH * ramp(squared.sqrt(), RANGE);
+                shift.reorganisation += burial.weight() * STRENGTH * ramp(displacement.norm(), RANGE);
             }
         });
     }

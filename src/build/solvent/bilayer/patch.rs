@@ -132,8 +132,8 @@ impl Patch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::solvent::grid::Grid;
     use md_engine::cell::PeriodicCell;
+    use md_engine::neighbours::Neighbours;
 
     /// Values from the CRYST1 and HETATM records of the files of OpenMM 8.6.1: name of the lipid, edges (nm) of the
     /// patch, and number of atoms of one lipid.
@@ -172,9 +172,9 @@ mod tests {
             assert!(patch.lipids.iter().all(|lipid| patch.bonds.iter().all(|&bond| is_bond(length(lipid, bond)))));
             let cell = PeriodicCell::orthorhombic([patch.edges[0], patch.edges[1], 2.0 * patch.reach() + 1.0]);
             let (sites, count) = (patch.lipids.concat(), patch.atoms.len());
-            let grid = Grid::new(&cell, &sites, 0.2);
+            let near = Neighbours::new(Some(&cell), &sites, 0.12);
             for (index, &site) in sites.iter().enumerate() {
-                assert!(!grid.any_near(site, 0.12, |other, _| other / count != index / count), "{name} {index}");
+                near.visit(site, |other, _| assert_eq!(other as usize / count, index / count, "{name} {index}"));
             }
         }
     }

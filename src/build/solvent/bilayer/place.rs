@@ -6,10 +6,10 @@
 //! a lipid. The lipids nearest to the solute are removed first.
 
 use md_engine::cell::PeriodicCell;
+use md_engine::neighbours::Neighbours;
 use md_engine::vec3::{Vec3, vec3};
 
 use super::super::extent::bounds;
-use super::super::grid::Grid;
 use super::patch::Patch;
 use super::section::{Place, Sections};
 
@@ -32,8 +32,8 @@ pub(super) struct Obstacles {
     cell: PeriodicCell,
     /// lowest and highest corner (nm) of a box around the solute; atoms outside of the box do not clash with the solute
     bounds: [Vec3; 2],
-    heavy: Grid,
-    all: Grid,
+    heavy: Neighbours,
+    all: Neighbours,
     pub(super) sections: Sections,
 }
 
@@ -45,8 +45,8 @@ impl Obstacles {
         Self {
             cell: *cell,
             bounds: [low - Vec3::splat(HEAVY_APART), high + Vec3::splat(HEAVY_APART)],
-            heavy: Grid::new(cell, heavy, HEAVY_APART),
-            all: Grid::new(cell, all, ATOMS_APART),
+            heavy: Neighbours::new(Some(cell), heavy, HEAVY_APART),
+            all: Neighbours::new(Some(cell), all, ATOMS_APART),
             sections,
         }
     }
@@ -58,8 +58,8 @@ impl Obstacles {
         let wrapped: Vec<Vec3> = lipid.iter().map(|&site| self.cell.wrap(site).0).collect();
         let mut near = wrapped.iter().zip(is_heavy).filter(|(site, _)| is_near(site));
         let clashes = near.any(|(&site, is_heavy)| {
-            *is_heavy && self.heavy.any_near(site, HEAVY_APART, |_, _| true)
-                || self.all.any_near(site, ATOMS_APART, |_, _| true)
+            *is_heavy && self.heavy.any_within(site, HEAVY_APART, |_, _| true)
+                || self.all.any_within(site, ATOMS_APART, |_, _| true)
         });
         if clashes {
             return Some(Removed::Clash);
@@ -75,8 +75,8 @@ impl Obstacles {
         loop {
             let mut nearest = f64::INFINITY;
             for (&site, _) in lipid.iter().zip(is_heavy).filter(|(_, is_heavy)| **is_heavy) {
-                self.heavy.any_near(site, range, |_, square| {
-                    nearest = nearest.min(square);
+                self.heavy.any_within(site, range, |_, displacement| {
+                    nearest = nearest.min(displacement.norm_squared());
                     false
                 });
             }

@@ -6,7 +6,7 @@ use super::Parsed;
 use super::parameters::{Parameters, Type, Well, pair};
 use super::terms::listed;
 use crate::error::Problem;
-use crate::system::{Exclusions, LennardJones, Neighbours, Nonbonded, Pair14, Topology};
+use crate::system::{BondGraph, Exclusions, LennardJones, Nonbonded, Pair14, Topology};
 use crate::units::{ANGSTROM, KCAL};
 
 /// Number of bonds between the atoms of a 1-4 pair. 1-4 pairs have separate parameters, and pairs with fewer bonds
@@ -75,11 +75,11 @@ pub(super) fn add_pairs(types: &[Type], parameters: &Parameters, topology: &mut 
     }
     // an atom, followed by its lone pairs
     let group = |i: u32| std::iter::once(i).chain(lone_pairs.get(&i).into_iter().flatten().copied());
-    let mut neighbours = Neighbours::new(atoms.len(), connectivity);
+    let mut graph = BondGraph::new(atoms.len(), connectivity);
     let mut excluded = vec![];
     for i in 0..atoms.len() as u32 {
         excluded.extend(group(i).flat_map(|a| group(i).map(move |b| [a, b])).filter(|[a, b]| a < b));
-        for (index, shell) in neighbours.shells(i, BONDS_OF_PAIR14).into_iter().enumerate() {
+        for (index, shell) in graph.shells(i, BONDS_OF_PAIR14).into_iter().enumerate() {
             for j in shell.into_iter().filter(|&j| i < j) {
                 if index + 1 < BONDS_OF_PAIR14 {
                     excluded.extend(group(i).flat_map(|a| group(j).map(move |b| [a, b])));

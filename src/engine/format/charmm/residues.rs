@@ -16,7 +16,7 @@ use super::sections::Section;
 use super::stream::before_return;
 use crate::arrays;
 use crate::error::Problem;
-use crate::system::Neighbours;
+use crate::system::BondGraph;
 
 /// Maximum difference (e) between the sum of the atomic charges of a residue and the charge in the first line of the
 /// residue. Residue topologies have charges with three decimals or more.
@@ -153,16 +153,16 @@ impl Residue<'_> {
     /// Adds an angle for every path of two bonds, and a dihedral for every path of three bonds.
     fn generate(&mut self) {
         let Psf { atoms, bonds, angles, dihedrals, .. } = &mut self.psf;
-        let neighbours = Neighbours::new(atoms.len(), bonds);
+        let graph = BondGraph::new(atoms.len(), bonds);
         let mut known_angles: BTreeSet<[u32; 3]> = angles.iter().map(|&angle| triple(angle)).collect();
         let mut known_dihedrals: BTreeSet<[u32; 4]> = dihedrals.iter().map(|&atoms| quadruple(atoms)).collect();
         for j in self.first as u32..atoms.len() as u32 {
-            for &k in neighbours.of(j) {
-                for &i in neighbours.of(j).iter().filter(|&&i| i != k) {
+            for &k in graph.of(j) {
+                for &i in graph.of(j).iter().filter(|&&i| i != k) {
                     if known_angles.insert(triple([i, j, k])) {
                         angles.push([i, j, k]);
                     }
-                    for &l in neighbours.of(k).iter().filter(|&&l| l != j && l != i) {
+                    for &l in graph.of(k).iter().filter(|&&l| l != j && l != i) {
                         if known_dihedrals.insert(quadruple([i, j, k, l])) {
                             dihedrals.push([i, j, k, l]);
                         }

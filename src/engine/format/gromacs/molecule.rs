@@ -10,7 +10,7 @@ use crate::error::Problem;
 use crate::format::element;
 use crate::format::number;
 use crate::system::{
-    Atom, ChainLabel, Cmap, Constraint, Exclusions, LennardJones, Name, Neighbours, Pair14, Residue, Topology,
+    Atom, BondGraph, ChainLabel, Cmap, Constraint, Exclusions, LennardJones, Name, Pair14, Residue, Topology,
 };
 use std::collections::HashSet;
 
@@ -253,10 +253,10 @@ impl MoleculeType {
     /// bonds apart. Fails if two atoms of a rigid water would interact with each other.
     pub(super) fn exclusions(&self) -> Parsed<Vec<[u32; 2]>> {
         let atoms = self.topology.atoms.len();
-        let mut neighbours = Neighbours::new(atoms, &self.chemical);
+        let mut graph = BondGraph::new(atoms, &self.chemical);
         let mut pairs = self.excluded.clone();
         for atom in 0..atoms as u32 {
-            let near = neighbours.shells(atom, self.excluded_bonds).into_iter().flatten();
+            let near = graph.shells(atom, self.excluded_bonds).into_iter().flatten();
             pairs.extend(near.filter(|&other| other > atom).map(|other| [atom, other]));
             Exclusions::check_number(pairs.len() as u64, atoms).map_err(|problem| {
                 let message = format!("molecule type {}: {}", self.name, problem.message);

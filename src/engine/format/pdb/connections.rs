@@ -5,11 +5,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::system::Topology;
+use crate::system::polymer::{has_backbone, is_chain_bond};
 
-/// Names of atoms that amino acids and nucleotides have.
-const BACKBONES: [[&str; 3]; 2] = [["N", "CA", "C"], ["C3'", "C4'", "C5'"]];
-/// Names of the two atoms of bonds along a chain.
-const CHAIN_BONDS: [[&str; 2]; 2] = [["C", "N"], ["O3'", "P"]];
 /// Largest serial number that fits into its five columns.
 const MOST_SERIAL: u32 = 99_999;
 /// Maximum number of bonded atoms in a record.
@@ -22,8 +19,7 @@ pub(super) fn records(topology: &Topology, atoms: &[usize]) -> String {
     let name = |atom: u32| topology.atoms[atom as usize].name.as_str();
     let is_stated = |&[a, b]: &[u32; 2]| {
         let [of_a, of_b] = [a, b].map(|atom| topology.atoms[atom as usize].residue as usize);
-        let names = [name(a), name(b)];
-        let is_of_chain = CHAIN_BONDS.iter().any(|&[end, start]| names == [end, start] || names == [start, end]);
+        let is_of_chain = is_chain_bond([name(a), name(b)]);
         let is_written = |atom: u32| atom < MOST_SERIAL && atoms.binary_search(&(atom as usize)).is_ok();
         let follows = is_known[of_a] && is_known[of_b] && (of_a == of_b || is_of_chain);
         !follows && is_written(a) && is_written(b)
@@ -51,6 +47,5 @@ pub(super) fn records(topology: &Topology, atoms: &[usize]) -> String {
 /// Whether a residue is an amino acid, a nucleotide or a water.
 fn is_known(topology: &Topology, residue: usize) -> bool {
     let atoms = &topology.atoms[topology.residue_atoms(residue)];
-    let has = |backbone: &[&str; 3]| backbone.iter().all(|name| atoms.iter().any(|atom| atom.name.as_str() == *name));
-    topology.is_water(residue) || BACKBONES.iter().any(has)
+    topology.is_water(residue) || has_backbone(|name| atoms.iter().any(|atom| atom.name.as_str() == name))
 }

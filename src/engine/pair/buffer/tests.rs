@@ -4,8 +4,9 @@ use super::motion::{Motion, motions};
 use super::*;
 use crate::backend::cuda::sorted_on_device;
 use crate::cell::PeriodicCell;
+use crate::neighbours::Neighbours;
 use crate::pair::{
-    BLOCK, CLUSTER, Grid, ListChunk, NO_ATOM, Neighbours, PairList, PruneInput, Reach, SearchInput, SearchScratch,
+    BLOCK, CLUSTER, Grid, ListChunk, NO_ATOM, PairList, PruneInput, Reach, SearchInput, SearchScratch,
     SymmetricExclusions, prune_chunk, search_chunk,
 };
 use crate::rng::{Purpose, Stream};

@@ -6,7 +6,7 @@ use std::fmt::{Display, Write as _};
 use super::atom_types::{AtomTypes, five};
 use super::water::RigidWater;
 use super::{Number, Parsed, line, sites, word};
-use crate::system::{Bond, BondedTerms, Neighbours, RyckaertBellemans, Topology, Torsion, ordered};
+use crate::system::{Bond, BondGraph, BondedTerms, RyckaertBellemans, Topology, Torsion, ordered};
 
 /// Largest value of `nrexcl` that is written. All pairs up to `nrexcl` bonds apart are excluded.
 const MOST_EXCLUDED_BONDS: usize = 3;
@@ -132,10 +132,10 @@ impl Chemical {
     /// that are further apart.
     fn exclusions(&self, molecule: &Topology) -> (usize, Vec<[u32; 2]>) {
         let bonds: Vec<[u32; 2]> = self.0.iter().copied().collect();
-        let mut neighbours = Neighbours::new(molecule.atoms.len(), &bonds);
+        let mut graph = BondGraph::new(molecule.atoms.len(), &bonds);
         let mut shells = vec![BTreeSet::new(); MOST_EXCLUDED_BONDS];
         for atom in 0..molecule.atoms.len() as u32 {
-            for (shell, near) in shells.iter_mut().zip(neighbours.shells(atom, MOST_EXCLUDED_BONDS)) {
+            for (shell, near) in shells.iter_mut().zip(graph.shells(atom, MOST_EXCLUDED_BONDS)) {
                 shell.extend(near.into_iter().filter(|&other| other > atom).map(|other| [atom, other]));
             }
         }

@@ -11,7 +11,7 @@ use super::nonbonded::Types;
 use super::refused;
 use super::sections::{Rows, Text};
 use crate::format::prmtop::sections::Parsed;
-use crate::system::{Neighbours, Pair14, RyckaertBellemans, Topology, Torsion, ordered};
+use crate::system::{BondGraph, Pair14, RyckaertBellemans, Topology, Torsion, ordered};
 use crate::units::KCAL;
 
 /// Rows of the two dihedral sections, with and without hydrogen. The parameters of a row are force constant,
@@ -152,8 +152,8 @@ impl Pairs {
         if open.is_empty() {
             return Ok(vec![]);
         }
-        let mut neighbours = Neighbours::new(topology.atoms.len(), &topology.connectivity);
-        let mut bonded = |atom: u32| neighbours.shells(atom, 1).into_iter().next().unwrap_or_default();
+        let mut graph = BondGraph::new(topology.atoms.len(), &topology.connectivity);
+        let mut bonded = |atom: u32| graph.shells(atom, 1).into_iter().next().unwrap_or_default();
         let torsions = open.into_iter().map(|[i, l]| {
             let (from, to) = (bonded(i), bonded(l));
             let path = from.into_iter().filter(|&j| j != l).find_map(|j| {

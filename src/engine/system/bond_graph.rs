@@ -1,9 +1,8 @@
-//! Searches for pairs of atoms by the number of bonds between the atoms. Excluded pairs and scaled 1-4 pairs are
-//! derived from the number of bonds. The distance of a pair is the smallest number of bonds on a path between its
-//! atoms.
+//! Graph of the bonds between atoms. Excluded pairs and scaled 1-4 pairs are derived from the number of bonds between
+//! two atoms, which is the smallest number of bonds on a path between the atoms.
 
-/// Finds the atoms that are a given number of bonds away from an atom.
-pub struct Neighbours {
+/// Lists of the bonded atoms of each atom, and a search for the atoms that are a given number of bonds away.
+pub struct BondGraph {
     bonded: Vec<Vec<u32>>,
     /// number of the last search that reached each atom; 0 if no search has reached the atom
     reached_in: Vec<u64>,
@@ -11,7 +10,7 @@ pub struct Neighbours {
     searches: u64,
 }
 
-impl Neighbours {
+impl BondGraph {
     /// Makes the bond graph of `atoms` atoms.
     pub fn new(atoms: usize, bonds: &[[u32; 2]]) -> Self {
         let mut bonded = vec![vec![]; atoms];
@@ -24,7 +23,7 @@ impl Neighbours {
 
     /// Makes the bond graph in which the atoms of list i are bonded to atom i.
     pub fn from_lists(bonded: Vec<Vec<u32>>) -> Self {
-        Neighbours { reached_in: vec![0; bonded.len()], bonded, searches: 0 }
+        BondGraph { reached_in: vec![0; bonded.len()], bonded, searches: 0 }
     }
 
     /// Returns the atoms that are bonded to `atom`.
@@ -67,7 +66,7 @@ mod tests {
             shell.sort_unstable();
             shell
         };
-        Neighbours::new(8, &RING).shells(atom, most).into_iter().map(sorted).collect()
+        BondGraph::new(8, &RING).shells(atom, most).into_iter().map(sorted).collect()
     }
 
     #[test]
@@ -81,16 +80,16 @@ mod tests {
 
     #[test]
     fn one_search_leaves_nothing_for_the_next() {
-        let mut neighbours = Neighbours::new(8, &RING);
-        let first = neighbours.shells(6, 3);
-        neighbours.shells(0, 3);
-        assert_eq!(neighbours.shells(6, 3), first);
+        let mut graph = BondGraph::new(8, &RING);
+        let first = graph.shells(6, 3);
+        graph.shells(0, 3);
+        assert_eq!(graph.shells(6, 3), first);
     }
 
     #[test]
     fn a_search_from_the_same_atom_finds_the_same() {
-        let mut neighbours = Neighbours::new(8, &RING);
-        let first = neighbours.shells(6, 3);
-        assert_eq!(neighbours.shells(6, 3), first);
+        let mut graph = BondGraph::new(8, &RING);
+        let first = graph.shells(6, 3);
+        assert_eq!(graph.shells(6, 3), first);
     }
 }

@@ -8,6 +8,8 @@ use std::f64::consts::PI;
 
 use md_engine::vec3::{Vec3, vec3};
 
+use crate::geometry::{perpendicular, unit};
+
 /// Length of the bond of a hydrogen to C, N, O and S, in nm.
 const LENGTHS: [(u8, f64); 4] = [(6, 0.109), (7, 0.101), (8, 0.096), (16, 0.1336)];
 /// Length (nm) of bonds of hydrogens to other elements (P–H).
@@ -80,25 +82,6 @@ impl Turn {
         };
         self.phases.iter().map(place).collect()
     }
-}
-
-/// Returns a unit vector in the direction of `v`, or along x if `v` is zero.
-fn unit(v: Vec3) -> Vec3 {
-    let norm = v.norm();
-    if norm > 1e-9 { v * (1.0 / norm) } else { vec3(1.0, 0.0, 0.0) }
-}
-
-/// Returns two unit vectors that are perpendicular to a unit vector and to each other. The first vector is in the plane
-/// of `axis` and `toward`.
-pub(super) fn perpendicular(axis: Vec3, toward: Vec3) -> [Vec3; 2] {
-    let side = toward - axis * axis.dot(toward);
-    let first = if side.norm() > 1e-6 {
-        unit(side)
-    } else {
-        let helper = if axis.x.abs() < 0.9 { vec3(1.0, 0.0, 0.0) } else { vec3(0.0, 1.0, 0.0) };
-        unit(helper - axis * axis.dot(helper))
-    };
-    [first, axis.cross(first)]
 }
 
 impl Center {
