@@ -57,9 +57,9 @@ pub(super) fn within(positions: &[Vec3], targets: &[bool], cell: Option<&Periodi
 }
 
 /// Returns the index `center` of a bin and the indices of the two adjacent bins along a periodic axis, each index once.
+/// The first index is `center`, because most atoms that have a target nearby have one in their own bin.
 fn around(center: usize, bins: usize) -> impl Iterator<Item = usize> + Clone {
-    let count = bins.min(3);
-    (0..count).map(move |k| (center + bins - 1 + k + usize::from(bins < 3)) % bins)
+    (0..bins.min(3)).map(move |k| (center + [0, 1, bins - 1][k]) % bins)
 }
 
 /// Returns a rectangular cell around all positions, wide enough that no position is within `distance` (nm) of a
@@ -88,6 +88,15 @@ mod tests {
             PeriodicCell::from_lengths_angles([3.0; 3], [109.471_219; 3]),
             PeriodicCell::from_lengths_angles([3.0, 3.0, 1.0], [60.0, 60.0, 90.0]),
         ]
+    }
+
+    #[test]
+    fn the_own_bin_is_searched_first() {
+        for (center, bins, expected) in
+            [(0, 1, vec![0]), (1, 2, vec![1, 0]), (0, 5, vec![0, 1, 4]), (4, 5, vec![4, 0, 3])]
+        {
+            assert_eq!(around(center, bins).collect::<Vec<_>>(), expected);
+        }
     }
 
     proptest! {
