@@ -246,7 +246,7 @@ fn time_rounding([first, last]: [f64; 2], frames: usize) -> f64 {
 /// in its header.
 pub fn doubtful_times(path: &Path, interval: Option<f64>) -> String {
     let path = path.display();
-    match interval.map(|interval| format!("{interval:.6}")) {
+    match interval.map(|interval| (interval * 1e6).round() / 1e6) {
         Some(interval) => format!(
             "{path} numbers its frames, and its header states an interval of {interval} ps: this interval is used, but \
              programs that do not know the times write an arbitrary one"
