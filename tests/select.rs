@@ -123,3 +123,59 @@ fn residues_beyond_the_columns_of_a_pdb_file_have_their_own_numbers() {
         assert!(gro == pdb && gro.lines().count() == atoms, "{text}: {} {}", gro.lines().count(), pdb.lines().count());
     }
 }
+
+/// Tests insertion codes. The expected atoms are those that MDAnalysis 2.11 selects in the same file.
+#[test]
+fn insertion_codes_are_parts_of_residue_numbers() {
+    let folder = tempfile::tempdir().unwrap();
+    let residues = ["  60 ", "  60A", "  60B", "  61 ", "  -3 ", "   0 "];
+    let row = |(index, residue): (usize, &str)| {
+        let serial = index + 1;
+        format!("ATOM  {serial:>5}  CA  ALA A{residue}   {serial:8.3}   0.000   0.000  1.00  0.00           C\n")
+    };
+    std::fs::write(folder.path().join("a.pdb"), residues.into_iter().enumerate().map(row).collect::<String>()).unwrap();
+    for (text, expected) in [
+        ("resid 60", "0"),
+        ("resid 60A", "1"),
+        ("resid 60A-61", "1 2 3"),
+        ("resid 60:60B", "0 1 2"),
+        ("resid 60 to 61", "0 1 2 3"),
+        ("resid 60A 61", "1 3"),
+        ("resid -3-60", "0 4 5"),
+        ("resid 60A-60B", "1 2"),
+        ("resid 0-60A", "0 1 5"),
+        // a comparison is one of numbers
+        ("resid == 60", "0 1 2"),
+    ] {
+        let (code, out, errors) = md(folder.path(), &["select", text, "a.pdb", "--list"]);
+        let found = out.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(code == 0 && found == expected, "{text}: {found} {errors}");
+    }
+    let (_, out, _) = md(folder.path(), &["select", "all", "a.pdb"]);
+    assert!(out.contains("\n0            CA of ALA 60\n1            CA of ALA 60A\n"), "{out}");
+    for (text, expected) in [
+        ("resid 60B-60A", "the range 60B-60A ends before it begins"),
+        ("index 1A", "\"1A\" is neither a number nor a range"),
+    ] {
+        let (code, _, errors) = md(folder.path(), &["select", text, "a.pdb"]);
+        assert!(code == 2 && errors.contains(expected), "{text}: {errors}");
+    }
+}
+
+#[test]
+fn unknown_elements_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let prmtop = system("ions/ions.prmtop.xz").display().to_string();
+    for (text, expected) in [
+        ("element Na+ Cl", "\"element >>Na+<< Cl\": \"Na+\" is not the symbol of an element; did you mean \"Na\"?"),
+        ("element NA", "did you mean \"Na\"?"),
+        ("element CL-", "did you mean \"Cl\"?"),
+        ("element D", "did you mean \"H\"?"),
+        ("element Sodium", "\"Sodium\" is not the symbol of an element"),
+    ] {
+        let (code, _, errors) = md(folder.path(), &["select", text, &prmtop]);
+        assert!(code == 2 && errors.contains(expected), "{text}: {errors}");
+    }
+    let (code, out, errors) = md(folder.path(), &["select", "element Cl O*", &prmtop, "--list"]);
+    assert!(code == 0 && !out.is_empty(), "{errors}");
+}

@@ -480,17 +480,17 @@ impl Common {
         self.files.iter().map(PathBuf::as_path).filter(|path| is_table(path))
     }
 
-    /// Returns the topology named on the command line, or else the topology in the trajectory at `path`.
+    /// Returns the topology named on the command line, or else topology or names in the trajectory at `path`.
     fn topology(&self, path: &Path, trajectory: &dyn FrameSource) -> Result<Names> {
         let names = match (&self.topology, trajectory.topology()) {
             (None, Some(own)) => return Ok(Names { topology: own.clone(), has_bonds: true }),
-            (None, None) => {
+            (None, None) if trajectory.labels().is_empty() => {
                 let problem = Problem::new("this trajectory contains only positions: no names, masses or bonds");
                 let help = "add --topology FILE: a topology, a structure (gro, PDB, mmCIF) or an H5MD trajectory of the \
                             same atoms";
                 return Err(problem.in_file(path).help(help).into());
             }
-            (Some(path), _) => topology::read(path)?,
+            (given, _) => topology::read(given.as_deref().unwrap_or(path))?,
         };
         topology::check(&names.topology, trajectory, path)?;
         Ok(names)

@@ -40,13 +40,14 @@ pub(super) struct Convert {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     stride: u32,
     /// Leave out frames before this time, for example "10 ns"
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     begin: Option<String>,
     /// Leave out frames after this time
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     end: Option<String>,
     /// Convert only this frame, counted from 0
-    #[arg(long, value_name = "N", conflicts_with_all = ["stride", "begin", "end", "unwrap"])]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(conflicts_with_all = ["stride", "begin", "end", "unwrap"])]
     frame: Option<usize>,
     /// Make molecules whole and put them into the cell, as md run does; default: keep the positions of the input
     #[arg(long)]
@@ -70,7 +71,7 @@ pub(super) struct Convert {
     #[arg(long, value_name = "FRAME", default_value = "first", requires = "align", value_parser = Reference::parse)]
     reference: Reference,
     /// Round positions to this precision if the format allows it, for example "0.001 nm"
-    #[arg(long, value_name = "LENGTH")]
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     precision: Option<String>,
     /// Do not write velocities. Without this option, either all frames or no frames must have velocities
     #[arg(long)]
@@ -130,6 +131,8 @@ impl Convert {
             return self.write_topology();
         }
         self.refuse(&self.of_topology.given(), "applies only to topologies, and this conversion writes none")?;
+        let is_unused = self.as_stored && self.center.is_none() && self.align.is_none();
+        self.refuse(&[("as-stored", is_unused)], "applies only with --center or --align")?;
         let quantity = |name: &str, text: &Option<String>, dimension: Dimension| {
             let value = text.as_ref().map(|text| dimension.parse(text)).transpose();
             value.map_err(|problem| Problem { message: format!("--{name}: {}", problem.message), ..problem })

@@ -25,10 +25,12 @@ pub(super) struct Energy {
     /// Floating-point precision, as in run.precision
     #[arg(long)]
     precision: Option<Arithmetic>,
-    /// Write energies, virial, PME parameters and cell to this file (JSON)
+    /// Write energies (kJ/mol), virial (sum of r⊗F, kJ/mol), PME parameters and cell (nm) to this file
+    /// (JSON), which is replaced if it exists
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Write forces (kJ/mol/nm) to this file, a NumPy array of float64 with the shape [N,3]
+    /// Write forces (kJ/mol/nm) to this file, a NumPy array of float64 with the shape [N,3]; an
+    /// existing file is replaced
     #[arg(long, value_name = "FILE.npy")]
     forces: Option<PathBuf>,
     /// Add the restraints of this stage, evaluated as if the stage started from the coordinates

@@ -21,8 +21,8 @@ use crate::units::DENSITY;
 #[derive(Debug, Args)]
 pub(super) struct Info {
     /// Topology or coordinates, compressed or not: AMBER prmtop, rst7 or NetCDF restart, GROMACS top, gro or g96,
-    /// CHARMM psf or crd, OpenMM system (XML), PDB, PDBx/mmCIF. Trajectory: H5MD, XTC, DCD, TRR, AMBER NetCDF or PDB.
-    /// Output of a run: checkpoint, summary, status or energy table
+    /// CHARMM psf or crd, OpenMM system or state (XML), PDB, PDBx/mmCIF. Trajectory: H5MD, XTC, DCD, TRR, AMBER NetCDF
+    /// or PDB. Output of a run: checkpoint, summary, status or energy table
     pub(super) file: PathBuf,
 }
 
@@ -34,7 +34,9 @@ impl Info {
 
 /// Describes a file. The format is recognised by the first bytes, not by the name.
 fn describe(path: &Path) -> Result<String> {
-    if let Ok(format) = trajectory::Format::of_file(path) {
+    if let Ok(format) = trajectory::Format::of_file(path)
+        && !is_structure(path, format)
+    {
         return outputs::trajectory(path, format);
     }
     if is_checkpoint(path) {
@@ -53,6 +55,10 @@ fn describe(path: &Path) -> Result<String> {
         }
         return Ok(topology(format.name, &(format.read)(path, &bytes, &options)?));
     }
+    if let Some((_, what)) = TEXTS.iter().find(|(name, _)| path.file_name().is_some_and(|found| found == *name)) {
+        let problem = Problem::new("md info does not describe this file of a run").in_file(path);
+        return Err(problem.help(format!("it is {what}")).into());
+    }
     match bytes.trim_ascii_start() {
         [b'{', ..] => record(path, &bytes),
         text if text.starts_with(TABLE_START.as_bytes()) => outputs::energies(path),
@@ -61,6 +67,24 @@ fn describe(path: &Path) -> Result<String> {
             .map_err(|problem| perhaps_unknown(problem.in_file(path))),
     }
 }
+
+/// Whether a file in a trajectory format is a structure: a PDB file of one model.
+fn is_structure(path: &Path, format: &trajectory::Format) -> bool {
+    format.extension == "pdb" && format.files.open(path).is_ok_and(|trajectory| trajectory.frames() == 1)
+}
+
+/// Files of a run that are read as text, with their contents.
+const TEXTS: [(&str, &str); 6] = [
+    ("run.log", "the log of a run: read it as text"),
+    ("ensemble.log", "the log of the replicas: read it as text"),
+    (
+        "ensemble.json",
+        "the state of the replicas: replica-1/summary.json and replica-1/status.json describe one of them",
+    ),
+    ("exchange.csv", "the table of exchange attempts: read it as text; `md demux` sorts trajectories by state"),
+    ("report.html", "the page about a run: open it in a browser"),
+    (".md.lock", "the lock of the folder: it names the process of the last run"),
+];
 
 /// Describes a JSON file of a run. A status has the number of the current stage, and a summary has the simulated time.
 fn record(path: &Path, bytes: &[u8]) -> Result<String> {
@@ -83,20 +107,24 @@ fn perhaps_unknown(problem: Problem) -> Error {
         formats.iter().map(|format| format.name)
     }
     let inputs: Vec<&str> = names(TOPOLOGIES).chain(names(COORDINATES)).collect();
-    let known = format!("md info reads {}, {OF_A_RUN}", inputs.join(", "));
-    let help = problem.help.iter().cloned().chain([known]).collect::<Vec<_>>().join("; ");
+    let known = format!("md info reads {OF_A_RUN}, {}", inputs.join(", "));
+    // the help of an unknown format lists the formats of coordinates, which are also in this list
+    let own = problem.help.iter().filter(|_| !problem.message.starts_with(UNKNOWN)).cloned();
+    let help = own.chain([known]).collect::<Vec<_>>().join("; ");
     problem.help(help).into()
 }
 
-const OF_A_RUN: &str = "trajectories (H5MD, XTC, DCD, TRR, AMBER NetCDF, PDB), and of a run checkpoint.md, \
-                        summary.json, status.json, energies.csv, restraints.csv and minimisation.csv; the other files of a run are text files";
+/// Beginning of the message about an unknown format.
+const UNKNOWN: &str = "unknown format";
+const OF_A_RUN: &str = "checkpoint.md, summary.json, status.json, energies.csv, restraints.csv and minimisation.csv of a \
+                        run, trajectories (H5MD, XTC, DCD, TRR, AMBER NetCDF, PDB)";
 
 // The results of `writeln!` are dropped below, because writing to a String cannot fail.
 
 fn topology(format: &str, description: &Description) -> String {
     let topology = &description.topology;
     let mut text = format!("{format}{}\n", if topology.charmm { " of a CHARMM force field" } else { "" });
-    let _ = writeln!(text, "title        {}", topology.title.trim());
+    text.push_str(&titled(&topology.title));
     let _ = writeln!(text, "contents     {}", contents(topology));
     let mut counts = topology.bonded.counts();
     counts.push(("exclusions", topology.exclusions.len()));
@@ -158,10 +186,18 @@ pub(super) fn contents(topology: &Topology) -> String {
     )
 }
 
+/// Returns the line of a title; empty if there is no title.
+fn titled(title: &str) -> String {
+    if title.trim().is_empty() { String::new() } else { format!("title        {}\n", title.trim()) }
+}
+
 fn coordinates(format: &str, coordinates: &Coordinates) -> String {
     let mut text = format!("{format}\n");
-    let _ = writeln!(text, "title        {}", coordinates.title.trim());
+    text.push_str(&titled(&coordinates.title));
     let _ = writeln!(text, "atoms        {}", coordinates.positions.len());
+    if coordinates.left_out.models > 0 {
+        let _ = writeln!(text, "models       {}, the first is described", coordinates.left_out.models + 1);
+    }
     if let Some(words) = super::topology::left_out(coordinates.left_out.atoms) {
         let _ = writeln!(text, "warning      {words}");
     }

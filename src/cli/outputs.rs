@@ -9,6 +9,7 @@ use clap::Args;
 use super::info::cell_line;
 use crate::error::{Problem, Result};
 use crate::observe::energies::{EnergyRecord, TableKind, read_energies};
+use crate::observe::lock::host_name;
 use crate::observe::progress::{duration, three_digits};
 use crate::observe::statistics::{Average, Statistics};
 use crate::observe::status::{RunState, Status};
@@ -26,6 +27,7 @@ pub(super) struct Repair {
 
 impl Repair {
     pub(super) fn execute(&self) -> Result<()> {
+        check_exists(&self.file)?;
         let Repaired { frames, lost, backup } = Format::of_file(&self.file)?.files.repair(&self.file)?;
         let mut text = String::new();
         if let Some(backup) = backup {
@@ -40,7 +42,9 @@ impl Repair {
                 let _ = writeln!(text, "lost frames, counted from 0: {}", list.join(" "));
             }
         }
-        super::describe(&(text + &trajectory(&self.file, Format::of_file(&self.file)?)?))
+        // the new name of the damaged file is shown even if the repaired file cannot be described
+        super::describe(&text)?;
+        super::describe(&trajectory(&self.file, Format::of_file(&self.file)?)?)
     }
 }
 
@@ -122,6 +126,12 @@ pub(super) fn status(path: &Path) -> Result<String> {
     let mut text = format!("status of a run, process {} on {}\n", found.process, found.host);
     let _ = writeln!(text, "run          {}", found.run_id);
     let _ = writeln!(text, "state        {}, written {}", found.state.word(), found.updated);
+    if found.state == RunState::Running && is_gone(&found) {
+        let _ = writeln!(
+            text,
+            "warning      the process does not exist any more: the run was killed; the same command continues it"
+        );
+    }
     let stage = (found.stage_number, found.stages, &found.stage, found.step, found.steps);
     let _ = writeln!(text, "stage        {} of {}, {}: step {} of {}", stage.0, stage.1, stage.2, stage.3, stage.4);
     let _ =
@@ -186,6 +196,17 @@ fn descents(rows: &[Vec<f64>]) -> String {
         );
     }
     text
+}
+
+/// Returns an error if there is no file at `path`.
+pub(super) fn check_exists(path: &Path) -> Result<()> {
+    if path.exists() { Ok(()) } else { Err(Problem::new("the file does not exist").in_file(path).into()) }
+}
+
+/// Whether the process of a run on this computer does not exist any more.
+fn is_gone(status: &Status) -> bool {
+    let place = |process: &str| Path::new("/proc").join(process).exists();
+    status.host == host_name() && place("self") && !place(&status.process.to_string())
 }
 
 /// Returns an error if the file at `output` exists and `force` is not set, or if `output` is `input`.

@@ -40,7 +40,7 @@ pub(super) struct Run {
     #[arg(long)]
     device: Option<String>,
     /// Seed of all random numbers
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     seed: Option<u64>,
     /// Stop with a checkpoint (exit code 3) after this many hours of wall-clock time
     #[arg(long, value_name = "H", allow_negative_numbers = true)]

@@ -92,7 +92,8 @@ impl Select {
 
 /// Returns the text of an index file with one group.
 fn index_group(group: &str, atoms: &[u32]) -> Result<String> {
-    if group.trim().is_empty() || group.contains(['[', ']', '\n']) {
+    let is_name = |c: char| !c.is_whitespace() && !['[', ']'].contains(&c);
+    if group.trim().is_empty() || !group.trim().chars().all(is_name) {
         let problem = Problem::new(format!("--index: \"{group}\" cannot be the name of a group"));
         return Err(problem.help("use letters, digits and underscores").into());
     }

@@ -12,18 +12,22 @@ use crate::observe::trajectory::{Format, FrameSource, open};
 use crate::select::{Geometry, needs_positions, select, select_at};
 use crate::system::Topology;
 
-/// Reads a topology, a structure, or a trajectory that holds a topology.
+/// Reads a topology, a structure, or a trajectory that holds a topology or the names of its atoms.
 pub(super) fn read(path: &Path) -> Result<Names> {
     let trajectory = Format::of_file(path).ok().filter(|_| !is_structure(path));
     if trajectory.is_none() {
         let options = TopologyOptions { include: gromacs_folders(), ..TopologyOptions::default() };
         return read_names(path, &options);
     }
-    let topology = open(path)?.topology().cloned().ok_or_else(|| {
-        let problem = Problem::new("this trajectory contains no topology").in_file(path);
-        problem.help("give a topology, a structure (gro, PDB, mmCIF) or an H5MD trajectory")
-    })?;
-    Ok(Names { topology, has_bonds: true })
+    let trajectory = open(path)?;
+    if let Some(topology) = trajectory.topology() {
+        return Ok(Names { topology: topology.clone(), has_bonds: true });
+    }
+    if !trajectory.labels().is_empty() {
+        return Ok(Names::of_labels(trajectory.labels()));
+    }
+    let problem = Problem::new("this trajectory contains no topology").in_file(path);
+    Err(problem.help("give a topology, a structure (gro, PDB, mmCIF) or an H5MD trajectory").into())
 }
 
 /// Whether the file has a format that is used for both structures and trajectories, for example PDB.

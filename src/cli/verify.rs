@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::error::{Error, Result};
-use crate::observe::checkpoint::is_checkpoint;
+use crate::observe::checkpoint::{is_checkpoint, previous};
 use crate::observe::trajectory::{Format, Verification};
 use crate::run::Checkpoint;
 
-/// Advice for a damaged trajectory.
+/// Advice for a damaged trajectory. [`REPAIR_OWN`] is the advice for a file that another program may have written.
 const REPAIR: &str = "to save the undamaged frames, use md repair";
+const REPAIR_OWN: &str = "md repair saves the undamaged frames if md wrote the file";
 
 /// Check a checkpoint or every frame of a trajectory against its checksum, or check that frames are readable if the
 /// format has no checksums; exit code 5 if the file is damaged
@@ -22,29 +23,38 @@ pub(super) struct Verify {
 
 impl Verify {
     pub(super) fn execute(&self) -> Result<()> {
+        super::outputs::check_exists(&self.file)?;
         if is_checkpoint(&self.file) {
-            return match Checkpoint::read(&self.file)?.and_then(|found| found.warning) {
-                Some(warning) => Err(Error::io(&self.file, warning)),
+            return match Checkpoint::read(&self.file)?.and_then(|found| found.fault) {
+                Some(fault) => {
+                    let older = previous(&self.file);
+                    Err(Error::io(
+                        &self.file,
+                        format!("{fault}; the previous checkpoint {} is intact", older.display()),
+                    ))
+                }
                 None => super::print("the checkpoint matches its checksum\n"),
             };
         }
-        let verification = Format::of_file(&self.file)?.files.verify(&self.file);
-        let Verification { frames, bad, checksums } = verification.map_err(|error| self.damaged(error))?;
+        let format = Format::of_file(&self.file)?;
+        let advice = if format.extension == "h5md" { REPAIR_OWN } else { REPAIR };
+        let verification = format.files.verify(&self.file);
+        let Verification { frames, bad, checksums } = verification.map_err(|error| self.damaged(error, advice))?;
         if bad.is_empty() {
             let how = if checksums { "match their checksums" } else { "are readable (the format has no checksums)" };
             return super::print(&format!("{frames} frames {how}\n"));
         }
         let lines: String = bad.iter().map(|(frame, reason)| format!("frame {frame}: {reason}\n")).collect();
         super::describe(&lines)?;
-        Err(Error::io(&self.file, format!("{} of {frames} frames are damaged ({REPAIR})", bad.len())))
+        Err(Error::io(&self.file, format!("{} of {frames} frames are damaged ({advice})", bad.len())))
     }
 
     /// Returns the error for a file that cannot be opened, although its format is known.
-    fn damaged(&self, error: Error) -> Error {
+    fn damaged(&self, error: Error, advice: &str) -> Error {
         match error {
             Error::Input(problems) => {
                 let messages: Vec<&str> = problems.iter().map(|problem| &*problem.message).collect();
-                Error::io(&self.file, format!("{} ({REPAIR})", messages.join("; ")))
+                Error::io(&self.file, format!("{} ({advice})", messages.join("; ")))
             }
             error => error,
         }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::Target;
 use crate::error::{Error, Problem, Result};
-use crate::format::file;
+use crate::format::{Names, file};
 use crate::observe::exchange::{ExchangeRow, read};
 use crate::observe::files::{CHECKPOINT, ENERGIES, EXCHANGE, replica_folder};
 use crate::observe::replace::{Replacement, refuse_link};
@@ -143,7 +143,7 @@ impl Demux {
         let (name, rounding) = (&options.file, options.precision);
         let counts: Vec<usize> = sources.iter().map(|source| source.frames()).collect();
         let topologies: Vec<(Option<Topology>, usize)> =
-            sources.iter().map(|source| (source.topology().cloned(), source.atoms())).collect();
+            sources.iter().map(|source| (names(source), source.atoms())).collect();
         let new = |state: usize| {
             let (path, (topology, atoms)) = (Self::folder(target, state).join(name), &topologies[state]);
             Target::new(&path, topology.as_ref(), *atoms, None, false, rounding)
@@ -216,6 +216,12 @@ impl Demux {
     }
 }
 
+/// Returns the topology of a trajectory, or a topology with the names in the trajectory; `None` if it has no names.
+fn names(source: &Chain) -> Option<Topology> {
+    let labels = source.labels();
+    source.topology().cloned().or_else(|| (!labels.is_empty()).then(|| Names::of_labels(labels).topology))
+}
+
 /// Opens the parts of an energy table, in the order of time, as one table with one header. If a part begins before the
 /// end of the part before it, its rows replace the last rows of that part.
 fn joined_lines(parts: &[PathBuf]) -> Result<Lines> {
@@ -276,7 +282,9 @@ mod tests {
     /// Writes a trajectory of three atoms with a frame for each step.
     fn write_steps(path: &Path, steps: std::ops::Range<i64>) {
         let mut frame = StoredFrame { positions: vec![crate::vec3::vec3(1.0, 2.0, 3.0); 3], ..StoredFrame::default() };
-        let mut target = Target::new(path, None, 3, None, false, None).unwrap();
+        let label = crate::format::Label { name: crate::system::Name::new("C"), ..Default::default() };
+        let named = Names::of_labels(&[label; 3]).topology;
+        let mut target = Target::new(path, Some(&named), 3, None, false, None).unwrap();
         for step in steps {
             (frame.step, frame.time) = (step, step as f64);
             target.write(&frame).unwrap();
@@ -301,6 +309,22 @@ mod tests {
         let sorted = demux.sort_into(folder.path()).unwrap();
         let [Sorted { records: 2, warnings, .. }] = &sorted[..] else { panic!("{sorted:?}") };
         assert_eq!(warnings.len(), 2, "{warnings:?}");
+    }
+
+    #[test]
+    fn names_of_pdb_files_are_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut output = crate::run::Plan::default().output;
+        output.energies = None;
+        output.trajectories = vec![of_every_step("t.pdb")];
+        for replica in ["replica-1", "replica-2"] {
+            std::fs::create_dir(folder.path().join(replica)).unwrap();
+            write_steps(&folder.path().join(replica).join("t.pdb"), 0..3);
+        }
+        let demux = Demux { folder: folder.path().to_owned(), replicas: 2, attempts: vec![], output };
+        demux.sort_into(folder.path()).unwrap();
+        let sorted = Chain::open_as_stored(&[folder.path().join("state-2/t.pdb")]).unwrap();
+        assert_eq!((sorted.frames(), sorted.labels()[2].name.as_str()), (3, "C"));
     }
 
     #[test]

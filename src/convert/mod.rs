@@ -10,7 +10,7 @@ mod operations;
 mod target;
 mod topology;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub use demux::{Demux, Sorted};
 pub use operations::{Align, Center, Operation, Unwrap, Whole};
@@ -20,7 +20,7 @@ pub use topology::write_topology;
 use crate::analysis::is_within;
 use crate::error::{Problem, Result};
 use crate::format::{Coordinates, Label, read_models};
-use crate::observe::trajectory::{Chain, Format, FrameSource, StoredFrame, refuse_compressed};
+use crate::observe::trajectory::{Chain, Format, FrameSource, StoredFrame, doubtful_times, refuse_compressed};
 
 /// Selection of the frames to write.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,35 +48,47 @@ pub fn open(path: &Path, atoms: Option<usize>) -> Result<Box<dyn FrameSource>> {
         return Ok(Box::new(Chain::open_as_stored(&[path.to_owned()])?));
     }
     refuse_compressed(path)?;
-    Ok(Box::new(Structures(read_models(path, atoms)?)))
+    Ok(Box::new(Structures { path: path.to_owned(), models: read_models(path, atoms)? }))
 }
 
 /// Trajectory whose frames are the models of a structure. There is at least one model.
-struct Structures(Vec<Coordinates>);
+struct Structures {
+    path: PathBuf,
+    models: Vec<Coordinates>,
+}
 
 impl FrameSource for Structures {
     fn atoms(&self) -> usize {
-        self.0[0].positions.len()
+        self.models[0].positions.len()
     }
 
     fn frames(&self) -> usize {
-        self.0.len()
+        self.models.len()
     }
 
     fn labels(&self) -> &[Label] {
-        &self.0[0].labels
+        &self.models[0].labels
     }
 
     fn left_out(&self) -> usize {
-        self.0[0].left_out.atoms
+        self.models[0].left_out.atoms
     }
 
     fn is_crystal(&self) -> bool {
-        self.0[0].left_out.symmetry
+        self.models[0].left_out.symmetry
+    }
+
+    fn has_times(&self) -> bool {
+        self.models.iter().all(|model| model.time.is_some())
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let is_doubtful = self.models.len() > 1 && !self.has_times();
+        if is_doubtful { vec![doubtful_times(&self.path, None)] } else { vec![] }
     }
 
     fn read(&mut self, index: usize, frame: &mut StoredFrame) -> Result<()> {
-        let Coordinates { time, positions, velocities, cell, .. } = self.0[index].clone();
+        let Coordinates { time, positions, velocities, cell, .. } = self.models[index].clone();
         // a frame without a time gets its index as time, as in PDB trajectories
         let (time, velocities) = (time.unwrap_or(index as f64), velocities.unwrap_or_default());
         *frame = StoredFrame { step: index as i64, time, cell, positions, velocities, forces: vec![] };

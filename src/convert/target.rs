@@ -236,7 +236,8 @@ impl<'a> Target<'a> {
             if is_first != is_here {
                 let (has, lacks) =
                     if is_first { ("the first frame", "this frame") } else { ("this frame", "the first frame") };
-                let message = format!("the frame at {} ps: {has} has {what}, but {lacks} has none", frame.time);
+                let time = (frame.time * 1e6).round() / 1e6;
+                let message = format!("the frame at {time} ps: {has} has {what}, but {lacks} has none");
                 return Err(Problem::new(message).help(help).into());
             }
         }

@@ -31,6 +31,8 @@ pub struct Restored<T> {
     pub body: T,
     /// reason why the previous checkpoint was read; `None` if the newest checkpoint was read
     pub warning: Option<String>,
+    /// fault of the newest checkpoint, without its path; `None` if the newest checkpoint was read
+    pub fault: Option<String>,
 }
 
 /// Writes `body` to `path`, with `version` as the version number of its contents. If `path` has an intact checkpoint,
@@ -87,7 +89,7 @@ fn keep(path: &Path) -> std::io::Result<()> {
 /// [`Problem`], because reading the previous checkpoint instead would silently lose steps.
 pub fn read<T: DeserializeOwned>(path: &Path, version: u32) -> Result<Option<Restored<T>>> {
     let fault = match load(path).and_then(|stored| decode(stored, path, version)) {
-        Ok(body) => return Ok(Some(Restored { body, warning: None })),
+        Ok(body) => return Ok(Some(Restored { body, warning: None, fault: None })),
         Err(Fault::Version(problem)) => return Err(problem.into()),
         Err(fault) => fault,
     };
@@ -100,7 +102,7 @@ pub fn read<T: DeserializeOwned>(path: &Path, version: u32) -> Result<Option<Res
                 fault.reason(),
                 older.display()
             );
-            Ok(Some(Restored { body, warning: Some(warning) }))
+            Ok(Some(Restored { body, warning: Some(warning), fault: Some(fault.reason()) }))
         }
         (Err(Fault::Version(problem)), _) => Err(problem.into()),
         (Err(Fault::Missing), Fault::Missing) => Ok(None),

@@ -41,6 +41,13 @@ pub fn refuse_link(path: &Path) -> Result<()> {
     if path.is_symlink() { Err(is_link(path).into()) } else { Ok(()) }
 }
 
+/// Returns the path of the file or folder to which a symbolic link leads; the path itself if it is no link. The path
+/// has no separator at its end.
+pub fn behind_link(path: &Path) -> Result<PathBuf> {
+    let path: PathBuf = path.components().collect();
+    if path.is_symlink() { path.canonicalize().map_err(|e| Error::io(&path, e)) } else { Ok(path) }
+}
+
 /// Returns the first path among `named(1)`, `named(2)`, … at which no file exists.
 pub fn unused(named: impl FnMut(u32) -> PathBuf) -> PathBuf {
     (1..).map(named).find(|path| !path.exists()).expect("at least one number is not used yet")

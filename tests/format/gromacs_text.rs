@@ -474,11 +474,13 @@ fn g96_keeps_its_decimals() {
     assert_eq!(found.velocities.unwrap()[1], vec3(0.0, 0.0, -0.5));
     assert_eq!((found.title.as_str(), found.time), ("two atoms", Some(0.02)));
     assert_eq!(found.cell.unwrap().rows(), [vec3(3.0, 0.0, 0.0), vec3(1.0, 2.9, 0.0), vec3(-1.0, 0.5, 2.8)]);
-    let rows: Vec<&str> = G96.lines().collect();
-    let reduced: String =
-        rows.iter().map(|row| format!("{}\n", row.get(24..).filter(|_| row.len() == 69).unwrap_or(row))).collect();
+    let cut = |row: &str| format!("{}\n", row.get(24..).filter(|_| row.len() == 69).unwrap_or(row));
+    let reduced = G96.lines().map(cut).collect::<String>();
     let reduced = reduced.replace("POSITION", "POSITIONRED").replace("VELOCITY", "VELOCITYRED");
-    assert_eq!(coordinates("a.g96", &reduced).unwrap().positions[1], vec3(100.0, -1000.0, 0.5));
+    let reduced = coordinates("a.g96", &reduced).unwrap();
+    assert_eq!((reduced.positions[1], reduced.labels), (vec3(100.0, -1000.0, 0.5), vec![]));
+    let labels = found.labels.iter().map(|label| (label.name.as_str(), label.residue.as_str(), label.number));
+    assert!(labels.eq([("OW", "SOL", 1), ("HW1", "SOL", 1)]));
     for (old, new, expected) in [
         ("BOX\n", "GENBOX\n", "the block `GENBOX` is unknown"),
         ("BOX\n", "VELOCITY\n", "a second block `VELOCITY`"),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use assert_cmd::cargo::CommandCargoExt;
-use md::observe::trajectory::{Chain, FrameSource, open};
+use md::observe::trajectory::{Chain, FrameSource, StoredFrame, open};
 
 use crate::batch::{EXTENSIONS, steps, write};
 use crate::formats;
@@ -171,8 +171,47 @@ fn files_without_times_are_read_as_they_are() {
         let chain = Chain::open(&[path.clone(), path]).unwrap();
         assert_eq!(chain.frames(), 8, "{name}");
         let warnings = chain.warnings();
-        let says =
-            |warning: &String| warning.contains("gives no times: the index of a frame is used as its time in ps");
-        assert!(warnings.len() == 2 && warnings.iter().all(says), "{name}: {warnings:?}");
+        // the time unit of DCD is 0.0488882129 ps
+        let (text, interval) = match name {
+            "b.dcd" => ("states an interval of 0.048888 ps: this interval is used", 0.048_888_212_9),
+            _ => ("gives no times: the index of a frame is used as its time in ps", 1.0),
+        };
+        assert!(warnings.len() == 2 && warnings.iter().all(|warning| warning.contains(text)), "{name}: {warnings:?}");
+        let (mut chain, mut frame) = (chain, StoredFrame::default());
+        for index in 0..4 {
+            chain.read(index, &mut frame).unwrap();
+            assert!((frame.time - index as f64 * interval).abs() < 1e-6, "{name} {index}: {}", frame.time);
+        }
+    }
+}
+
+/// Tests the repair of files that end inside their first frame, and of a damaged file behind a link.
+#[test]
+fn repair_replaces_no_file_by_an_empty_one_and_no_link() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    for extension in ["xtc", "dcd", "trr", "nc", "pdb"] {
+        let name = format!("a.{extension}");
+        let path = file(here, &name, 0..4);
+        let bytes = fs::read(&path).unwrap();
+        let frame = frame_bytes(here, &bytes, extension);
+        fs::write(&path, &bytes[..bytes.len().saturating_sub(4 * frame) + frame / 2]).unwrap();
+        let cut = fs::read(&path).unwrap();
+        let done = md(here, &["repair", &name]);
+        let error = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(done.status.code() == Some(5) && error.contains("no frame can be read"), "{extension}: {error}");
+        assert!(fs::read(&path).unwrap() == cut && !here.join(format!("{name}.bak")).exists(), "{extension}");
+    }
+    fs::create_dir(here.join("store")).unwrap();
+    for extension in ["xtc", "h5md"] {
+        let (name, link) = (format!("store/b.{extension}"), here.join(format!("link.{extension}")));
+        let path = file(here, &name, 0..4);
+        let bytes = fs::read(&path).unwrap();
+        fs::write(&path, &bytes[..bytes.len() - 5]).unwrap();
+        std::os::unix::fs::symlink(&name, &link).unwrap();
+        let (out, _) = warned(here, &["repair", link.file_name().unwrap().to_str().unwrap()]);
+        assert!(out.contains(&format!("{name}.bak\n")) && link.is_symlink(), "{extension}: {out}");
+        assert!(fs::read(here.join(format!("{name}.bak"))).unwrap().len() == bytes.len() - 5, "{extension}");
+        assert_eq!(open(&path).unwrap().frames(), open(&link).unwrap().frames());
     }
 }

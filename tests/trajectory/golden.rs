@@ -13,7 +13,7 @@ const FRAMES: usize = 3;
 /// of the conversion from Å, the error is at most 3e-7 nm.
 const SINGLE: f64 = 3e-7;
 
-fn golden(name: &str) -> PathBuf {
+pub(crate) fn golden(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/trajectory/golden").join(name)
 }
 

@@ -6,6 +6,7 @@
 mod allocation;
 mod batch;
 mod convert;
+mod coordinates;
 mod cost;
 mod crash;
 mod damage;

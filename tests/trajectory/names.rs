@@ -125,3 +125,66 @@ fn conect_records_are_bonds_where_none_is_missing() {
         md(folder.path(), &["analyze", "rg", "a.dcd", "--topology", "twice.pdb", "--select", "resid 1", "--force"]);
     assert!(code == Some(0) && text.contains("unknown"), "{text}");
 }
+
+/// Returns coordinates for [`PSF`] in the g96 format, with the atoms in the given order.
+fn g96(order: [usize; 4]) -> String {
+    let rows = [(1, "C1"), (1, "C2"), (2, "C1"), (2, "C2")];
+    let row = |(at, atom): (usize, usize)| {
+        let ((residue, name), x) = (rows[atom], 0.5 + 0.2 * atom as f64);
+        format!("{residue:>5} {:<5} {name:<5}{:>7}{x:15.9}{:15.9}{:15.9}\n", "ETH", at + 1, 1.0, 1.0)
+    };
+    let rows: String = order.into_iter().enumerate().map(row).collect();
+    format!("TITLE\nModel of two molecules\nEND\nPOSITION\n{rows}END\nBOX\n{0:15.9}{0:15.9}{0:15.9}\nEND\n", 2.0)
+}
+
+/// Tests g96 files, which begin with the line `TITLE`, like some PDB files.
+#[test]
+fn g96_files_have_names_and_are_no_pdb_files() {
+    let folder = folder();
+    let here = folder.path();
+    for (name, order) in [("a.g96", [0, 1, 2, 3]), ("swapped.g96", [1, 0, 2, 3])] {
+        std::fs::write(here.join(name), g96(order)).unwrap();
+    }
+    let (code, text) = md(here, &["convert", "swapped.g96", "o.gro", "--topology", "a.psf"]);
+    let expected = "swapped.g96: atom 1 is C2, but the topology has C1 of residue ETH 1";
+    assert!(code == Some(2) && text.contains(expected), "{text}");
+    for (arguments, expected) in [
+        (vec!["convert", "a.g96", "o.gro", "--topology", "a.psf"], "o.gro: 1 frames of 4 atoms"),
+        (vec!["info", "a.g96"], "GROMOS-96 coordinates (g96) title Model of two molecules atoms 4"),
+        (vec!["select", "name C2", "a.g96", "--list"], "1 3"),
+    ] {
+        let (code, text) = md(here, &arguments);
+        assert!(code == Some(0) && text.contains(expected), "{arguments:?}: {text}");
+    }
+    for command in ["verify", "repair"] {
+        let (code, text) = md(here, &[command, "a.g96"]);
+        assert!(code == Some(2) && text.contains("unknown format of a trajectory"), "{text}");
+    }
+    assert_eq!(std::fs::read_to_string(here.join("a.g96")).unwrap(), g96([0, 1, 2, 3]));
+    let atom = "ATOM      1  C1  CHN A   1       1.000   2.000   3.000  1.00  0.00           C\n";
+    for text in
+        [format!("TITLE\n{atom}END\n"), format!("TITLE\nREMARK   1 x\n{atom}"), format!("TITLE     a\nb\n{atom}END")]
+    {
+        std::fs::write(here.join("b.pdb"), &text).unwrap();
+        let (code, said) = md(here, &["info", "b.pdb"]);
+        assert!(code == Some(0) && said.contains("PDB") && said.contains("atoms 1 "), "{text}: {said}");
+    }
+}
+
+/// Tests a file of MDTraj, which has names but no force field. MDTraj reads 3 frames of 24 atoms with the name C.
+#[test]
+fn hdf5_files_of_mdtraj_need_no_other_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    std::fs::copy(crate::golden::golden("mdtraj.h5"), here.join("a.h5")).unwrap();
+    for (arguments, expected) in [
+        (vec!["convert", "a.h5", "b.pdb"], "b.pdb: 3 frames of 24"),
+        (vec!["convert", "a.h5", "b.trr"], "b.trr: 3 frames of 24"),
+        (vec!["select", "name C", "a.h5"], "C of "),
+        (vec!["select", "name C", "b.trr", "--topology", "a.h5"], "C of "),
+        (vec!["analyze", "rg", "--select", "all", "a.h5"], "rg"),
+    ] {
+        let (code, text) = md(here, &arguments);
+        assert!(code == Some(0) && text.contains(expected), "{arguments:?}: {text}");
+    }
+}

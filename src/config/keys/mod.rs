@@ -50,7 +50,7 @@ static SYSTEM: &[Key] = &[
         .doc("Atoms and force field: AMBER prmtop/parm7, GROMACS top, CHARMM psf with system.parameters, or an OpenMM System as XmlSerializer writes it, whose cutoffs, thermostats and barostats are ignored. Files compressed with gzip, bzip2, xz or zstd are read directly. The path is relative to the folder of the input file."),
     key("coordinates", File, "\"dhfr.rst7.gz\"")
         .default(Required)
-        .doc("Positions and, if the format has them, velocities and periodic cell, in the order of the topology: AMBER rst7 or NetCDF restart, GROMACS gro or g96, CHARMM crd, PDB or PDBx/mmCIF (the first model), or the checkpoint.md of another run."),
+        .doc("Positions and, if the format has them, velocities and periodic cell, in the order of the topology: AMBER rst7 or NetCDF restart, GROMACS gro or g96, CHARMM crd, an OpenMM State (XML), PDB or PDBx/mmCIF (the first model), or the checkpoint.md of another run."),
     key("include", Folders, "[\"toppar\"]")
         .default(Is("[]"))
         .doc("Folders in which md looks for files that a GROMACS topology includes, after the folder of the topology; the folders of the environment variable GMXLIB and of an installed GROMACS follow. Paths are relative to the folder of the input file."),

@@ -127,6 +127,11 @@ pub fn symbol(atomic_number: u8) -> &'static str {
     entry(atomic_number).map_or("", |&(symbol, _)| symbol)
 }
 
+/// Returns the symbols of all elements, in the order of their atomic numbers.
+pub fn symbols() -> impl Iterator<Item = &'static str> {
+    ELEMENTS.iter().map(|&(symbol, _)| symbol)
+}
+
 /// Isotopes with symbols of their own, and their elements.
 const ISOTOPES: [(&str, &str); 2] = [("D", "H"), ("T", "H")];
 

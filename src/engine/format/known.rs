@@ -110,6 +110,7 @@ pub const COORDINATES: &[Format<CoordinatesReader>] = &[
     Format { name: "PDB", recognises: pdb::is_pdb, read: |bytes, _| pdb::read_structure(bytes) },
     Format { name: "PDBx/mmCIF (cif)", recognises: mmcif::is_mmcif, read: |bytes, _| mmcif::read(bytes) },
     Format { name: "CHARMM coordinates (crd)", recognises: charmm::is_card, read: |bytes, _| charmm::read_card(bytes) },
+    Format { name: "OpenMM state (XML)", recognises: openmm::is_state, read: |bytes, _| openmm::read_state(bytes) },
     Format { name: "AMBER coordinates (rst7, inpcrd)", recognises: restart::is_text, read: restart::read_text },
 ];
 
@@ -122,6 +123,15 @@ pub const MODELS: [(&str, ModelsReader); 2] = [("PDB", pdb::read_models), ("PDBx
 /// Advice on what to use instead of a GROMACS run input file (tpr).
 const OF_RUN_INPUT: &str = "use the topology (top) that grompp read, and for trajectories also a structure: gmx \
                             editconf -f run.tpr -o run.gro";
+
+/// First four bytes of a GROMACS checkpoint (`CPT_MAGIC1` in `checkpoint.cpp` of GROMACS 2022).
+const CHECKPOINT_OF_GROMACS: [u8; 4] = [0, 2, 0x9f, 0x29];
+/// Advice on what to use instead of a GROMACS checkpoint.
+const OF_CHECKPOINT: &str =
+    "write its positions and velocities: gmx trjconv -f state.cpt -s run.tpr -o start.gro -ndec 6";
+
+/// Advice on an OpenMM state that is given as a topology.
+const OF_STATE: &str = "give the State as coordinates, and a System as topology: XmlSerializer.serialize(system)";
 
 /// Whether the bytes are those of a GROMACS run input file (tpr). A run input file begins with one or two integers in
 /// XDR format (text lengths), followed by a text `VERSION …`.
@@ -136,6 +146,12 @@ pub fn recognise<R>(formats: &'static [Format<R>], what: &str, bytes: &[u8]) -> 
     formats.iter().find(|format| (format.recognises)(bytes)).ok_or_else(|| {
         if is_run_input(bytes) {
             return Problem::new("md does not read GROMACS run input files (tpr)").help(OF_RUN_INPUT);
+        }
+        if bytes.starts_with(&CHECKPOINT_OF_GROMACS) {
+            return Problem::new("md does not read GROMACS checkpoints (cpt)").help(OF_CHECKPOINT);
+        }
+        if openmm::is_state(bytes) {
+            return Problem::new("expected a <System> of OpenMM, found a <State>").help(OF_STATE);
         }
         if prmtop::is_old_topology(bytes) {
             let problem =

@@ -24,6 +24,13 @@ pub struct Names {
     pub has_bonds: bool,
 }
 
+impl Names {
+    /// Returns the atoms and residues that the labels name. The bonds are unknown.
+    pub fn of_labels(labels: &[Label]) -> Self {
+        Names { topology: of_labels(labels), has_bonds: false }
+    }
+}
+
 /// Reads the names of atoms from a topology or a structure, compressed or not. The error is a [`Problem`] that names
 /// file and line.
 pub fn read_names(path: &Path, options: &TopologyOptions) -> Result<Names> {

@@ -11,13 +11,9 @@ use crate::system::{Name, Topology};
 /// many atoms (`HN` and `H`, `OW` and `O`).
 pub fn check_order(topology: &Topology, labels: &[Label]) -> Result<(), Problem> {
     let refuse = |atom: usize, found: String, expected: String| {
-        let residue = &topology.residues[topology.atoms[atom].residue as usize];
-        let (name, number) = (residue.name.as_str(), residue.number);
-        Err(Problem::new(format!(
-            "atom {} is {found}, but the topology has {expected} of residue {name} {number}",
-            atom + 1
-        ))
-        .help("write the coordinates in the order of the topology, with the program that made the topology"))
+        let residue = topology.residue_name(topology.atoms[atom].residue as usize);
+        Err(Problem::new(format!("atom {} is {found}, but the topology has {expected} of residue {residue}", atom + 1))
+            .help("write the coordinates in the order of the topology, with the program that made the topology"))
     };
     for (index, (atom, label)) in topology.atoms.iter().zip(labels).enumerate() {
         if label.element != 0 && atom.element != 0 && label.element != atom.element {

@@ -5,13 +5,13 @@ use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;
 
 use super::Geometry;
-use super::expression::{Class, Comparison, Expansion, Expression, Number, Place, Text, Value};
+use super::expression::{Class, Comparison, Expansion, Expression, Number, Place, ResidueNumber, Text, Value};
 use super::parser::Fault;
 use super::residues::{CAPS, Kind};
 use super::words::matches;
 use crate::format::element::symbol;
 use crate::neighbours::Neighbours;
-use crate::system::{ChainLabel, Molecules, Topology};
+use crate::system::{ChainLabel, Molecules, Residue, Topology};
 use crate::vec3::Vec3;
 
 /// Names of backbone atoms.
@@ -46,6 +46,7 @@ impl<'a> Evaluation<'a> {
             Expression::Class(class) => self.class(*class),
             Expression::Text(property, values) => self.texts(*property, values)?,
             Expression::Numbers(property, ranges, place) => self.numbers(*property, ranges, place)?,
+            Expression::Residues(ranges) => self.residue_numbers(ranges),
             Expression::Compare(property, comparison, bound, place) => {
                 self.comparison(*property, *comparison, *bound, place)?
             }
@@ -164,22 +165,19 @@ impl<'a> Evaluation<'a> {
                 return Err(Fault { what, place: place.clone() });
             }
         }
-        let mut sorted = ranges.to_vec();
-        sorted.sort_unstable_by_key(|range| *range.start());
-        let mut merged: Vec<RangeInclusive<i64>> = vec![];
-        for range in sorted {
-            match merged.last_mut() {
-                Some(last) if range.start() <= last.end() => *last = *last.start()..=*last.end().max(range.end()),
-                _ => merged.push(range),
-            }
-        }
-        Ok(self.atoms(|atom| {
-            let number = number(atom) as i64;
-            // the ranges are disjoint and sorted, so that only the last range that begins at or before `number` can
-            // contain `number`
-            let after = merged.partition_point(|range| *range.start() <= number);
-            after > 0 && merged[after - 1].contains(&number)
-        }))
+        let ranges = Disjoint::new(ranges);
+        Ok(self.atoms(|atom| ranges.contains(number(atom) as i64)))
+    }
+
+    /// Selects the atoms of the residues whose number and insertion code are in one of the ranges.
+    fn residue_numbers(&self, ranges: &[RangeInclusive<ResidueNumber>]) -> Vec<bool> {
+        let (topology, ranges) = (self.topology, Disjoint::new(ranges));
+        let chosen = topology.residues.iter().enumerate().map(|(residue, &Residue { number, .. })| {
+            let code = topology.chain_labels.get(residue).and_then(|label| label.insertion_code);
+            ranges.contains((i64::from(number), code))
+        });
+        let chosen: Vec<bool> = chosen.collect();
+        self.atoms(|atom| chosen[self.residue(atom)])
     }
 
     fn comparison(&self, property: Number, comparison: Comparison, bound: f64, place: &Place) -> Chosen {
@@ -297,7 +295,33 @@ impl<'a> Evaluation<'a> {
         let distance = distance.min(farthest);
         let chosen = positions.iter().zip(inner).filter(|(_, inner)| **inner).map(|(&position, _)| position);
         let targets = Neighbours::new(cell, &chosen.collect::<Vec<Vec3>>(), distance);
-        let is_near = |&position: &Vec3| targets.any_within(position, distance, |_, _| true);
+        // most positions that have a target within the distance have one far within it, which is found sooner
+        let has_target = |position: Vec3, range: f64| targets.any_within(position, range, |_, _| true);
+        let is_near = |&position: &Vec3| has_target(position, 0.25 * distance) || has_target(position, distance);
         Ok(positions.iter().zip(inner).map(|(position, &inner)| inner || is_near(position)).collect())
+    }
+}
+
+/// Ranges in ascending order that do not overlap.
+struct Disjoint<T>(Vec<RangeInclusive<T>>);
+
+impl<T: Copy + Ord> Disjoint<T> {
+    fn new(ranges: &[RangeInclusive<T>]) -> Self {
+        let mut sorted = ranges.to_vec();
+        sorted.sort_unstable_by_key(|range| *range.start());
+        let mut merged: Vec<RangeInclusive<T>> = vec![];
+        for range in sorted {
+            match merged.last_mut() {
+                Some(last) if range.start() <= last.end() => *last = *last.start()..=*last.end().max(range.end()),
+                _ => merged.push(range),
+            }
+        }
+        Disjoint(merged)
+    }
+
+    fn contains(&self, value: T) -> bool {
+        // only the last range that begins at or before `value` can contain `value`
+        let after = self.0.partition_point(|range| *range.start() <= value);
+        after > 0 && self.0[after - 1].contains(&value)
     }
 }

@@ -15,9 +15,14 @@ pub(super) enum Expression {
     Class(Class),
     Text(Text, Vec<Value>),
     Numbers(Number, Vec<RangeInclusive<i64>>, Place),
+    Residues(Vec<RangeInclusive<ResidueNumber>>),
     Compare(Number, Comparison, f64, Place),
     Expand(Expansion, Box<Expression>, Place),
 }
+
+/// Number and insertion code of a residue. The residue without a code comes before the residues with the same number
+/// and a code.
+pub(super) type ResidueNumber = (i64, Option<char>);
 
 /// Byte range in the text of the selection.
 pub(super) type Place = Range<usize>;

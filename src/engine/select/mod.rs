@@ -6,14 +6,18 @@
 //! one        := "not" one | "!" one | "(" selection ")" | class | property | expansion
 //! class      := all | protein | backbone | sidechain | nucleic | water | ion | lipid | hydrogen | heavy
 //! property   := (name | resname | element | type | chain | segid) value …
-//!             | (resid | index | molecule) (number | range) …
+//!             | resid (residue | range of residues) …
+//!             | (index | molecule) (number | range) …
 //!             | (resid | index | molecule | mass | charge) comparison number
 //! expansion  := byres one | same (residue | molecule | chain) as one | bonded to one
 //!             | around length of one | within length of one
+//! residue    := 60 | 60A                           with insertion code
 //! range      := 5-17 | 5:17 | 5 to 17              comparison := == | != | < | <= | > | >=
 //! ```
 //!
-//! `resid` is the residue number in files. `index` counts atoms from 0, and `molecule` counts molecules from
+//! `resid` is the residue number in files, followed by the insertion code if the residue has one: `resid 60` does not
+//! select the residue 60A, and `resid 60-61` selects 60, 60A and 61, as in MDAnalysis. A comparison of `resid` ignores
+//! insertion codes. `index` counts atoms from 0, and `molecule` counts molecules from
 //! 0 in the order of their first atoms ([`Topology::molecules`]). Ranges include both ends. In a value, `*` stands for
 //! any text and `?` for any character, unless the value is in quotes or is the name of an atom. Names are
 //! case-sensitive, keywords are not.

@@ -2,11 +2,12 @@
 
 use std::ops::RangeInclusive;
 
-use super::expression::{Class, Comparison, Expansion, Expression, Number, Place, Text, Value};
+use super::expression::{Class, Comparison, Expansion, Expression, Number, Place, ResidueNumber, Text, Value};
 use super::foreign;
 use super::residues::Kind;
 use super::words::{Form, Word, split};
 use crate::error::nearest;
+use crate::format::element;
 use crate::units::Dimension;
 
 /// Keywords of the language. A keyword ends a list of values.
@@ -263,6 +264,9 @@ impl<'a> Parser<'a> {
             place: word.place.clone(),
         });
         let values: Vec<Value> = values.collect();
+        if property == Text::Element {
+            values.iter().try_for_each(check_symbol)?;
+        }
         self.parts += values.iter().filter(|value| value.is_pattern()).count();
         Ok(Expression::Text(property, values))
     }
@@ -273,33 +277,11 @@ impl<'a> Parser<'a> {
             return Ok(comparison);
         }
         let words = self.list(word)?;
-        let place = word.place.start..words[words.len() - 1].place.end;
-        let mut ranges = Vec::with_capacity(words.len());
-        let mut at = 0;
-        while at < words.len() {
-            let first = &words[at];
-            let to = words.get(at + 1).filter(|next| next.text.eq_ignore_ascii_case("to"));
-            let (text, found, used) = match to.and(words.get(at + 2)) {
-                Some(last) => {
-                    let ends = first.text.parse().ok().zip(last.text.parse().ok());
-                    (format!("{} to {}", first.text, last.text), ends.map(|(first, last)| first..=last), 3)
-                }
-                None => (first.text.to_owned(), range(first.text), 1),
-            };
-            let place = first.place.start..words[at + used - 1].place.end;
-            match found {
-                Some(range) if range.is_empty() => {
-                    return Err(fault(place, format!("the range {text} ends before it begins")));
-                }
-                Some(range) => ranges.push(range),
-                None => {
-                    let what = format!("\"{text}\" is neither a number nor a range such as 5-17, 5:17 or 5 to 17");
-                    return Err(fault(place, what));
-                }
-            }
-            at += used;
+        if property == Number::Resid {
+            return Ok(Expression::Residues(ranges(&words, residue_number)?));
         }
-        Ok(Expression::Numbers(property, ranges, place))
+        let place = word.place.start..words[words.len() - 1].place.end;
+        Ok(Expression::Numbers(property, ranges(&words, |number| number.parse().ok())?, place))
     }
 
     /// Parses a comparison after a keyword that needs a comparison.
@@ -426,15 +408,66 @@ fn unknown(word: &Word<'_>) -> Fault {
     fault(word.place.clone(), what + &help)
 }
 
+/// Parses numbers and ranges. `number` parses one end of a range.
+fn ranges<T: Copy + Ord>(words: &[Word<'_>], number: impl Fn(&str) -> Option<T>) -> Parsed<Vec<RangeInclusive<T>>> {
+    let mut ranges = Vec::with_capacity(words.len());
+    let mut at = 0;
+    while at < words.len() {
+        let first = &words[at];
+        let to = words.get(at + 1).filter(|next| next.text.eq_ignore_ascii_case("to"));
+        let (text, found, used) = match to.and(words.get(at + 2)) {
+            Some(last) => {
+                let ends = number(first.text).zip(number(last.text));
+                (format!("{} to {}", first.text, last.text), ends.map(|(first, last)| first..=last), 3)
+            }
+            None => (first.text.to_owned(), range(first.text, &number), 1),
+        };
+        let place = first.place.start..words[at + used - 1].place.end;
+        match found {
+            Some(range) if range.is_empty() => {
+                return Err(fault(place, format!("the range {text} ends before it begins")));
+            }
+            Some(range) => ranges.push(range),
+            None => {
+                let what = format!("\"{text}\" is neither a number nor a range such as 5-17, 5:17 or 5 to 17");
+                return Err(fault(place, what));
+            }
+        }
+        at += used;
+    }
+    Ok(ranges)
+}
+
 /// Parses `5`, `5-17`, `5:17` or `-3`.
-fn range(word: &str) -> Option<RangeInclusive<i64>> {
-    if let Ok(number) = word.parse() {
+fn range<T: Copy>(word: &str, number: impl Fn(&str) -> Option<T>) -> Option<RangeInclusive<T>> {
+    if let Some(number) = number(word) {
         return Some(number..=number);
     }
     if let Some((first, last)) = word.split_once(':') {
-        return Some(first.parse().ok()?..=last.parse().ok()?);
+        return Some(number(first)?..=number(last)?);
     }
     // a leading minus is the sign of the number
     let dash = 1 + word.get(1..)?.find('-')?;
-    Some(word[..dash].parse().ok()?..=word[dash + 1..].parse().ok()?)
+    Some(number(&word[..dash])?..=number(&word[dash + 1..])?)
+}
+
+/// Parses a residue number with an optional insertion code, as `60` or `60A`.
+fn residue_number(word: &str) -> Option<ResidueNumber> {
+    let code = word.chars().next_back().filter(char::is_ascii_alphabetic);
+    let digits = word.strip_suffix(|last| Some(last) == code).unwrap_or(word);
+    Some((digits.parse().ok()?, code))
+}
+
+/// Fails if a value is neither the symbol of an element nor a pattern. The message suggests the most similar symbol.
+fn check_symbol(value: &Value) -> Parsed<()> {
+    let text = &*value.text;
+    if value.is_pattern() || text.is_empty() || element::symbols().any(|symbol| symbol == text) {
+        return Ok(());
+    }
+    // symbols in capitals, ions such as Na+, and isotopes
+    let element = element::number(text.trim_end_matches(|c: char| !c.is_alphabetic()));
+    let near = Some(element::symbol(element)).filter(|symbol| !symbol.is_empty());
+    let near = near.or_else(|| nearest(text, element::symbols()));
+    let help = near.map(|symbol| format!("; did you mean \"{symbol}\"?")).unwrap_or_default();
+    Err(fault(value.place.clone(), format!("\"{text}\" is not the symbol of an element{help}")))
 }

@@ -248,8 +248,14 @@ impl Topology {
     /// Returns the name of an atom, as `HB2 of ALA 7`.
     pub fn atom_name(&self, atom: u32) -> String {
         let atom = &self.atoms[atom as usize];
-        let residue = &self.residues[atom.residue as usize];
-        format!("{} of {} {}", atom.name, residue.name, residue.number)
+        format!("{} of {}", atom.name, self.residue_name(atom.residue as usize))
+    }
+
+    /// Returns name, number and insertion code of a residue, as `ALA 7` or `ALA 60A`.
+    pub fn residue_name(&self, residue: usize) -> String {
+        let Residue { name, number, .. } = self.residues[residue];
+        let code = self.chain_labels.get(residue).and_then(|label| label.insertion_code);
+        format!("{name} {number}{}", code.map(String::from).unwrap_or_default())
     }
 
     /// Pairs of atoms, one pair for each virtual site: the first atom from which the site is constructed, and the site.

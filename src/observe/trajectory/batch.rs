@@ -74,6 +74,10 @@ impl FrameSource for RecordSource {
         self.opened.facts.has_times
     }
 
+    fn doubtful_interval(&self) -> Option<f64> {
+        self.opened.facts.doubtful_interval
+    }
+
     fn is_crystal(&self) -> bool {
         self.opened.facts.is_crystal
     }

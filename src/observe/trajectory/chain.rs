@@ -94,9 +94,7 @@ impl Chain {
             }
             chain.notes.extend(source.cut_off());
             if frames > 1 && !source.has_times() {
-                chain
-                    .notes
-                    .push(format!("{} gives no times: the index of a frame is used as its time in ps", path.display()));
+                chain.notes.push(doubtful_times(path, source.doubtful_interval()));
             }
             let mut part = Part { path: path.to_owned(), source, used: 0..frames, start: 0, seen: None, back: None };
             if frames > 0 && paths.len() > 1 && is_one_run {
@@ -242,6 +240,19 @@ impl Part {
 fn time_rounding([first, last]: [f64; 2], frames: usize) -> f64 {
     let interval = (last - first).abs() / (frames.max(2) - 1) as f64;
     (2.0 * f64::from(f32::EPSILON) * first.abs().max(last.abs())).min(0.25 * interval)
+}
+
+/// Returns the warning about a file whose frames have no certain times. `interval` (ps) is the interval between frames
+/// in its header.
+pub fn doubtful_times(path: &Path, interval: Option<f64>) -> String {
+    let path = path.display();
+    match interval.map(|interval| (interval * 1e6).round() / 1e6) {
+        Some(interval) => format!(
+            "{path} numbers its frames, and its header states an interval of {interval} ps: this interval is used, but \
+             programs that do not know the times write an arbitrary one"
+        ),
+        None => format!("{path} gives no times: the index of a frame is used as its time in ps"),
+    }
 }
 
 /// Returns the warning that the cell of a crystal is left out.

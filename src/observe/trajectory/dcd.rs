@@ -318,6 +318,7 @@ impl Dcd {
         let is_counting = layout.interval == 1 && layout.first_step.is_some_and(|step| (0..=1).contains(&step));
         let facts = Facts {
             has_times: layout.timestep > 0.0 && !is_counting,
+            doubtful_interval: (layout.timestep > 0.0 && is_counting).then_some(layout.timestep),
             counted: u64::try_from(integer(0)).ok(),
             run_id: run_id(text.get(4..).unwrap_or_default()),
             ..Facts::new(atoms, Some(Precision::Lossless))
@@ -386,7 +387,7 @@ impl Layout for Dcd {
         }
         self.take_cell(numbers, frame)?;
         frame.step = self.first_step.unwrap_or(0).saturating_add((index as i64).saturating_mul(self.interval));
-        frame.time = frame.step as f64 * self.timestep;
+        frame.time = if self.timestep > 0.0 { frame.step as f64 * self.timestep } else { index as f64 };
         Ok(())
     }
 

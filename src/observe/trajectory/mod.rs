@@ -42,6 +42,7 @@ mod netcdf;
 mod pdb;
 mod placement;
 mod records;
+mod refusal;
 mod stored;
 mod trr;
 mod xdr;
@@ -51,13 +52,12 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-pub use chain::Chain;
+pub use chain::{Chain, doubtful_times};
 pub use compressed::refuse_compressed;
 pub use placement::Placement;
 pub use stored::StoredFrame;
 
 use super::extent::{Extent, Mark};
-use super::replace::unused;
 use crate::cell::PeriodicCell;
 use crate::error::{Error, Problem, Result};
 use crate::format::compressed::packing;
@@ -229,9 +229,14 @@ pub trait FrameSource: Send {
     }
 
     /// Whether the file gives the times of its frames. If the file gives no times, the time of a frame is the index of
-    /// the frame, or has no meaning.
+    /// the frame, or follows from [`Self::doubtful_interval`].
     fn has_times(&self) -> bool {
         true
+    }
+
+    /// Returns the interval (ps) between frames in a header whose writer may not have known the times.
+    fn doubtful_interval(&self) -> Option<f64> {
+        None
     }
 
     /// Whether the cell is the unit cell of a crystal instead of a simulation cell. The symmetry of the crystal puts
@@ -472,29 +477,4 @@ pub struct Repair {
     /// path under which the damaged file is kept; `None` if every frame was intact, even if the writer had not closed
     /// the file
     pub backup: Option<PathBuf>,
-}
-
-/// Returns an unused path under which a damaged file can be kept: `trajectory.h5md.bak`, or a name with a number if
-/// that file exists.
-fn unused_backup(path: &Path) -> PathBuf {
-    unused(|number| {
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(if number == 1 { ".bak".to_owned() } else { format!(".bak{number}") });
-        path.with_file_name(name)
-    })
-}
-
-/// Returns the error for a trajectory that was to be created but exists already. Existing trajectories are never
-/// overwritten.
-fn exists_already(path: &Path) -> Error {
-    Problem::new("the trajectory already exists")
-        .in_file(path)
-        .help("continue the run that wrote the file, or use --force to move the old output aside")
-        .into()
-}
-
-/// Returns the error for a trajectory that does not begin with the frames that were written before the checkpoint.
-fn not_as_checkpointed(path: &Path, what: String) -> Error {
-    let help = "the file was changed or replaced after the checkpoint; restore the file, or use --force to start anew";
-    Problem::new(what).in_file(path).help(help).into()
 }

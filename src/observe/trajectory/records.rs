@@ -17,16 +17,16 @@ use std::path::{Path, PathBuf};
 
 use crc32fast::Hasher;
 
+use super::refusal::{exists_already, not_as_checkpointed, nothing_to_save, other_settings, unused_backup};
 use super::{
     Contents, Description, Fields, Files, Frame, FrameSink, FrameSource, Precision, Repair, StoredFrame, Verification,
-    batch::RecordSource, exists_already, index::Index, not_as_checkpointed, placement::Placer, regular_file,
-    unused_backup,
+    batch::RecordSource, index::Index, placement::Placer, regular_file,
 };
 use crate::error::{Error, Problem, Result};
 use crate::format::Label;
 use crate::observe::extent::{Extent, Mark};
 use crate::observe::lock::OutputLock;
-use crate::observe::replace::{open_file, sync_directory, temporary_beside};
+use crate::observe::replace::{behind_link, open_file, sync_directory, temporary_beside};
 
 /// Result of an operation of a format. The error is the reason why the format cannot store the data, or why the bytes
 /// do not have the format.
@@ -87,8 +87,11 @@ pub(super) struct Facts {
     /// number of atoms that are left out of the first frame because they are at alternative locations
     pub(super) left_out: usize,
     /// whether the file gives the times of its frames. If the file gives no times, the time of a frame is the index of
-    /// the frame, or has no meaning
+    /// the frame, or follows from `doubtful_interval`
     pub(super) has_times: bool,
+    /// interval (ps) between frames in the header of a file whose writer may not have known the times; `None` if the
+    /// header states no interval, or if the interval is certain
+    pub(super) doubtful_interval: Option<f64>,
     /// whether the cell is the unit cell of a crystal, whose symmetry puts further copies of the atoms into the cell
     pub(super) is_crystal: bool,
     /// number of frames that the header of the file states; `None` if the header has no such number
@@ -107,6 +110,7 @@ impl Facts {
             labels: vec![],
             left_out: 0,
             has_times: true,
+            doubtful_interval: None,
             is_crystal: false,
             counted: None,
             run_id: None,
@@ -197,7 +201,9 @@ impl Opened {
     /// Describes the bytes after the last complete frame; `None` if the file ends with a complete frame.
     fn rest(&self) -> Option<String> {
         let rest = self.length - self.index.end();
-        let cut = || format!("{rest} bytes of an incomplete frame follow; the run was probably killed while writing");
+        let cut = || {
+            format!("{rest} bytes of an incomplete frame follow: a run is writing them, or was killed while writing")
+        };
         self.index.damage.clone().or_else(|| (rest > 0).then(cut))
     }
 }
@@ -436,10 +442,14 @@ impl Files for Records {
 
     fn repair(&self, path: &Path) -> Result<Repair> {
         regular_file(path)?;
+        let path = &*behind_link(path)?;
         let _lock = OutputLock::acquire_if_present(path)?;
         let mut opened = Opened::new(path, self)?;
-        if examine(&mut opened, |_| Ok(()))?.bad.is_empty() {
-            return Ok(Repair { frames: opened.index.count() as u64, ..Repair::default() });
+        let Verification { frames, bad, .. } = examine(&mut opened, |_| Ok(()))?;
+        match bad.first() {
+            None => return Ok(Repair { frames, ..Repair::default() }),
+            Some((_, reason)) if bad.len() as u64 == frames => return Err(nothing_to_save(path, reason)),
+            Some(_) => {}
         }
         let io = |e| Error::io(path, e);
         let mut copy = temporary_beside(path)?;
@@ -480,11 +490,4 @@ fn examine(opened: &mut Opened, mut good: impl FnMut(&[u8]) -> Result<()>) -> Re
         found.frames += 1;
     }
     Ok(found)
-}
-
-/// Returns the error for a trajectory that cannot be continued, because its settings differ from the settings of the
-/// run.
-pub(super) fn other_settings(path: &Path, message: impl Into<String>) -> Error {
-    let help = "restore the settings of output.trajectory, or use --no-append to continue in a new file";
-    Problem::new(message).in_file(path).help(help).into()
 }

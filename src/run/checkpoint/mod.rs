@@ -151,7 +151,7 @@ impl Checkpoint {
             problem.help("use another checkpoint, or the file final.rst7 of the same run")
         };
         let Self { place, mut state, .. } = match Self::read(path)? {
-            Some(Restored { body, warning: None }) if !body.is_start() => body,
+            Some(Restored { body, warning: None, .. }) if !body.is_start() => body,
             Some(Restored { warning: Some(reason), .. }) => return Err(damaged(reason).into()),
             _ => return Err(damaged("the checkpoint was written before the first step".to_owned()).into()),
         };

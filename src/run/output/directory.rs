@@ -4,7 +4,7 @@ use crate::error::{Error, Problem, Result};
 use crate::observe::checkpoint;
 use crate::observe::files::{CHECKPOINT, ENERGIES, SUMMARY, UNSTABLE};
 use crate::observe::lock::OutputLock;
-use crate::observe::replace::{unless_missing, unused};
+use crate::observe::replace::{behind_link, unless_missing, unused};
 use crate::observe::trajectory::Format;
 use crate::run::plan::{OutputOptions, Plan};
 use std::fs;
@@ -22,15 +22,18 @@ pub(in crate::run) struct Directory {
 }
 
 impl Directory {
-    /// Creates and locks the output directory of a plan. With `force`, renames an existing directory first.
+    /// Creates and locks the output directory of a plan. With `force`, renames an existing directory first. If the path
+    /// is a symbolic link, the directory to which it leads is renamed, and the link is kept.
     pub(in crate::run) fn open(plan: &Plan, force: bool) -> Result<Self> {
         let root = plan.output.directory.clone();
         let mut directory = Directory { lock: OutputLock::acquire(&root)?, root };
         if force && directory.is_used(&plan.output) {
-            let root = &directory.root;
-            fs::rename(root, directory.aside()).map_err(|e| Error::io(root, e))?;
+            let folder = behind_link(&directory.root)?;
+            fs::rename(&folder, aside(&folder)).map_err(|e| Error::io(&folder, e))?;
+            // a link is kept, and leads to a new directory; another process may have created this directory already
+            fs::create_dir_all(&folder).map_err(|e| Error::io(&folder, e))?;
             // the renamed old directory stays locked until the new directory is locked
-            directory.lock = OutputLock::acquire(root)?;
+            directory.lock = OutputLock::acquire(&directory.root)?;
         }
         Ok(directory)
     }
@@ -54,15 +57,6 @@ impl Directory {
             Error::Io { .. } => self.check().err().unwrap_or(error),
             _ => error,
         }
-    }
-
-    /// Returns an unused name, to which `--force` renames an existing output directory.
-    fn aside(&self) -> PathBuf {
-        unused(|n| {
-            let mut name = self.root.clone().into_os_string();
-            name.push(format!(".bak{n}"));
-            PathBuf::from(name)
-        })
     }
 
     /// Whether the directory holds output of a run, or files whose names a new run would use.
@@ -126,6 +120,15 @@ impl Directory {
     }
 }
 
+/// Returns an unused name, to which `--force` renames an existing output directory.
+fn aside(directory: &Path) -> PathBuf {
+    unused(|n| {
+        let mut name = directory.to_owned().into_os_string();
+        name.push(format!(".bak{n}"));
+        PathBuf::from(name)
+    })
+}
+
 /// Returns the name of the file of an earlier part of a run, for example `energies.part1.csv`. Parts are numbered from
 /// 1.
 pub fn part_name(name: &str, number: u32) -> String {
@@ -166,6 +169,26 @@ mod tests {
         assert!(directory.explain(missing()).to_string().contains("the folder was moved, removed or replaced"));
         let unstable = directory.explain(Error::unstable("atoms fly apart", []));
         assert!(matches!(unstable, Error::Unstable { .. }));
+    }
+
+    /// Tests an output directory that is a symbolic link, as to a disk with more space: new output must go to the same
+    /// disk, not into a directory in the place of the link.
+    #[test]
+    fn a_linked_directory_stays_a_link() {
+        let parent = tempfile::tempdir().unwrap();
+        let (link, scratch) = (parent.path().join("out"), parent.path().join("scratch"));
+        let old = scratch.with_file_name("scratch.bak1");
+        fs::create_dir(&scratch).unwrap();
+        std::os::unix::fs::symlink("scratch", &link).unwrap();
+        let mut plan = plan(parent.path());
+        for name in ["out", "out/"] {
+            fs::write(scratch.join("checkpoint.md"), name).unwrap();
+            plan.output.directory = parent.path().join(name);
+            drop(Directory::open(&plan, true).unwrap());
+            assert!(link.is_symlink() && !scratch.join("checkpoint.md").exists(), "{name}");
+            assert_eq!(fs::read_to_string(old.join("checkpoint.md")).unwrap(), name);
+            fs::remove_dir_all(&old).unwrap();
+        }
     }
 
     fn plan(parent: &std::path::Path) -> Plan {

@@ -119,10 +119,11 @@ pub(in crate::run) fn write_final(
 }
 
 fn write_structures(directory: &Directory, output: &OutputOptions, system: &System, state: &State) -> Result<()> {
-    let title = format!("{}, final state at {:.3} ps", system.topology.title.trim(), state.time);
+    let begin = |title: &str| if title.is_empty() { String::new() } else { format!("{title}, ") };
+    let title = format!("{}final state at {:.3} ps", begin(system.topology.title.trim()), state.time);
     let short: String = system.topology.title.trim().chars().take(30).collect();
     let coordinates = Coordinates {
-        title: format!("{short}, velocities half a step before final positions"),
+        title: format!("{}velocities half a step before final positions", begin(&short)),
         time: Some(state.time),
         positions: state.positions.clone(),
         velocities: (!state.velocities.is_empty()).then(|| state.velocities.clone()),

@@ -7,6 +7,7 @@ use crate::format::{
     Coordinates, TopologyOptions, check_order, file, read_coordinates, read_topology_with, take_names,
 };
 use crate::observe::checkpoint::is_checkpoint;
+use crate::observe::trajectory::Format;
 use crate::prepare::{ConstrainedTerms, Files, Options, Prepared, needs_cell, prepare};
 use crate::run::check::coincidence;
 use crate::run::checkpoint::Checkpoint;
@@ -95,7 +96,8 @@ fn read_coordinates_or_checkpoint(
     // a checkpoint is recognised by its first bytes. `file::open` refuses pipes, because reading from a pipe would
     // block
     if file::open(path).is_err() || !is_checkpoint(path) {
-        return read_coordinates(path, expected_atoms, box_angle);
+        let read = read_coordinates(path, expected_atoms, box_angle);
+        return read.map_err(|error| of_trajectory(path).map_or(error, Error::from));
     }
     let state = Checkpoint::read_state(path)?;
     let found = state.positions.len();
@@ -113,6 +115,17 @@ fn read_coordinates_or_checkpoint(
         cell: state.cell,
         ..Coordinates::default()
     })
+}
+
+/// Returns the problem that the file is a trajectory, with the command that writes its last frame as coordinates;
+/// `None` if the file is no trajectory, or has a format that is also one of coordinates.
+fn of_trajectory(path: &Path) -> Option<Problem> {
+    let format = Format::of_file(path).ok().filter(|format| !["pdb", "nc"].contains(&format.extension))?;
+    let frames = format.files.open(path).map_or(0, |trajectory| trajectory.frames());
+    let message = format!("expected coordinates, found a trajectory ({}) of {frames} frames", format.name);
+    let (name, last) = (path.display(), frames.saturating_sub(1));
+    let help = format!("write one frame as coordinates: `md convert {name} start.rst7 --frame {last}`");
+    Some(Problem::new(message).in_file(path).help(help))
 }
 
 /// Returns a problem for each stage that needs a cell or velocities, if the coordinate file has none.

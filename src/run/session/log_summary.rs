@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::observe::clock;
 use crate::observe::lock::host_name;
 use crate::observe::log::RunLog;
-use crate::observe::progress::three_digits;
+use crate::observe::progress::{counted, three_digits};
 use crate::observe::summary::{ListSummary, Phase, Summary};
 use crate::observe::tuning::{Setting, Trial, Tuning};
 use crate::pair::ListSchedule;
@@ -39,7 +39,7 @@ fn device(plan: &Plan, system: &System, engine: &Engine) -> String {
         Precision::Double => "double precision reference",
         Precision::Mixed => engine.level.name(),
     };
-    format!("CPU, {} threads, {arithmetic}", engine.threads)
+    format!("CPU, {}, {arithmetic}", counted(engine.threads, "thread"))
 }
 
 /// Describes why the run uses the CPU or the GPU.

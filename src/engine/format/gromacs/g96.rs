@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `TITLE` | title |
 //! | `TIMESTEP` | step, and time in ps |
-//! | `POSITION`, `VELOCITY` | for each atom 24 columns of names, then three numbers of 15 columns in nm or nm/ps |
+//! | `POSITION`, `VELOCITY` | for each atom 24 columns of names and numbers, then three numbers of 15 columns in nm or nm/ps |
 //! | `POSITIONRED`, `VELOCITYRED` | as `POSITION` and `VELOCITY`, without the names |
 //! | `BOX` | box as in `.gro` |
 //!
@@ -14,13 +14,19 @@
 use super::Parsed;
 use super::gro::cell_of_box;
 use crate::error::Problem;
-use crate::format::coordinates::{Coordinates, FARTHEST, FASTEST, scaled, too_long};
+use crate::format::coordinates::{Coordinates, FARTHEST, FASTEST, Label, ResidueNumbers, scaled, too_long};
 use crate::format::number;
+use crate::system::Name;
 use crate::vec3::Vec3;
 
 /// Number of columns that the names of an atom take. [`WIDTH`] is the number of columns of a coordinate.
 const LABELS: usize = 24;
 const WIDTH: usize = 15;
+/// Columns of the residue number. [`RESIDUE`] has the columns of the residue name, and [`NAME`] has the columns of the
+/// atom name.
+const NUMBER: std::ops::Range<usize> = 0..5;
+const RESIDUE: std::ops::Range<usize> = 6..11;
+const NAME: std::ops::Range<usize> = 12..17;
 
 /// Whether the bytes are those of a `.g96` file.
 pub(in crate::format) fn is_g96(bytes: &[u8]) -> bool {
@@ -61,7 +67,10 @@ pub(in crate::format) fn read(bytes: &[u8]) -> Parsed<Coordinates> {
                 coordinates.title = title.collect::<Vec<_>>().join(" ");
             }
             b"TIMESTEP" => coordinates.time = Some(time(&block, number)?),
-            b"POSITION" => coordinates.positions = vectors(&block, LABELS, FARTHEST)?,
+            b"POSITION" => {
+                coordinates.positions = vectors(&block, LABELS, FARTHEST)?;
+                coordinates.labels = labels(&block);
+            }
             b"POSITIONRED" => coordinates.positions = vectors(&block, 0, FARTHEST)?,
             b"VELOCITY" => coordinates.velocities = Some(vectors(&block, LABELS, FASTEST)?),
             b"VELOCITYRED" => coordinates.velocities = Some(vectors(&block, 0, FASTEST)?),
@@ -106,6 +115,19 @@ fn numbers(block: &Block<'_>, number: usize) -> Parsed<Vec<f64>> {
     let words = block.iter().flat_map(|(line, _)| line.split(u8::is_ascii_whitespace)).filter(|word| !word.is_empty());
     let values: Option<Vec<f64>> = words.map(number::real).collect();
     values.ok_or_else(|| Problem::new("expected numbers in this block").at_line(number))
+}
+
+/// Reads the names of the atoms from the lines of a `POSITION` block; empty if an atom has no name.
+fn labels(block: &Block<'_>) -> Vec<Label> {
+    let mut numbers = ResidueNumbers::new(NUMBER.len() as u32);
+    let label = |&(line, _): &(&[u8], usize)| {
+        let name = Name::new(&String::from_utf8_lossy(&line[NAME]));
+        let label = Label { name, ..Label::default() }.in_residue(&line[RESIDUE], &line[NUMBER], &line[NUMBER]);
+        Label { number: numbers.next(label.chain, number::integer(&line[NUMBER])), ..label }
+    };
+    let labels: Vec<Label> = block.iter().map(label).collect();
+    let has_names = labels.iter().all(|label| !label.name.as_str().is_empty());
+    if has_names { labels } else { vec![] }
 }
 
 /// Reads three numbers from each line of a block, after the first `labels` columns.

@@ -1,4 +1,4 @@
-//! Reader of OpenMM systems as `XmlSerializer` writes them.
+//! Readers of OpenMM systems and states ([`state`]) as `XmlSerializer` writes them.
 //!
 //! Units and conventions of OpenMM are those of the engine. A bonded force may occur more than once. The input file of
 //! md sets cutoffs and non-bonded methods ([`methods`]), thermostats and barostats. Custom forces may contain the
@@ -17,6 +17,7 @@ mod names;
 mod nonbonded;
 mod pairs;
 mod sites;
+mod state;
 
 use std::path::Path;
 
@@ -26,6 +27,8 @@ use crate::format::options::TopologyOptions;
 use crate::format::xml::{Document, Node};
 use crate::system::{BoxKind, CellHint, Constraint, Description, Exclusions, Topology};
 use crate::vec3::vec3;
+
+pub(super) use state::{is_state, read_state};
 
 use nonbonded::Nonbonded;
 use pairs::Pairs;
@@ -47,7 +50,7 @@ const IGNORED: [&str; 7] = [
 /// Whether the bytes are XML text that may be an OpenMM system.
 pub(super) fn is_system(bytes: &[u8]) -> bool {
     let text = bytes.trim_ascii_start();
-    text.starts_with(b"<?xml") || text.starts_with(b"<System")
+    (text.starts_with(b"<?xml") || text.starts_with(b"<System")) && !is_state(bytes)
 }
 
 /// Reads the bytes of a system. `path` is the name of the file in messages.

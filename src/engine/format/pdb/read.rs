@@ -60,6 +60,9 @@ pub fn is_pdb(beginning: &[u8]) -> bool {
     let mut lines =
         without_mark(beginning).split(|&byte| byte == b'\n').skip_while(|line| line.trim_ascii().is_empty());
     let first = lines.next().unwrap_or_default();
+    if first.trim_ascii() == b"TITLE" && begins_block(lines.clone()) {
+        return false;
+    }
     if is_known(&record(first).0) {
         return match lines.find(|line| !line.trim_ascii().is_empty()) {
             Some(second) => {
@@ -72,6 +75,14 @@ pub fn is_pdb(beginning: &[u8]) -> bool {
     }
     let is_other = first.trim_ascii_start().get(..5).is_some_and(|start| start.eq_ignore_ascii_case(b"data_"));
     !is_other && lines.take(LOOKED_AT).any(|line| is_atom(line) && AtomLine::new(record(line).1).has_points())
+}
+
+/// Whether the lines after a line `TITLE` are those of a block of a GROMOS-96 file (g96): text up to a line `END`, or a
+/// text that is no PDB record.
+fn begins_block<'a>(mut lines: impl Iterator<Item = &'a [u8]> + Clone) -> bool {
+    let is_text = lines.clone().next().is_some_and(|line| !is_known(&record(line).0));
+    let has_atoms = lines.clone().take_while(|line| line.trim_ascii() != b"END").any(is_atom);
+    !has_atoms && (is_text || lines.any(|line| line.trim_ascii() == b"END"))
 }
 
 /// Whether a line is an atom record.

@@ -7,7 +7,7 @@ use super::layout;
 use super::{TrajectoryInfo, TrajectoryReader, TrajectoryWriter, info, repair, verify};
 use crate::error::{Problem, Result};
 use crate::observe::extent::{Extent, Mark};
-use crate::observe::trajectory::records::other_settings;
+use crate::observe::trajectory::refusal::other_settings;
 use crate::observe::trajectory::{
     Contents, Description, Fields, Files, Format, Frame, FrameSink, FrameSource, Holds, Precision, Repair, Verification,
 };
@@ -164,9 +164,9 @@ fn describe(found: &TrajectoryInfo) -> Description {
         ("frames", format!("{}, {:.1} MB", found.frames, found.size as f64 / 1e6)),
     ];
     let ends = [("first", found.first), ("last", found.last)];
-    lines.extend(
-        ends.into_iter().filter_map(|(name, at)| at.map(|(step, time)| (name, format!("step {step}, {time} ps")))),
-    );
+    lines.extend(ends.into_iter().filter_map(|(name, at)| {
+        at.map(|(step, time)| (name, format!("step {step}, {} ps", (time * 1e6).round() / 1e6)))
+    }));
     let positions = match found.precision {
         Precision::Raw => "positions in 32 bits, not compressed",
         Precision::Lossless => "positions in 32 bits",
@@ -184,6 +184,8 @@ fn describe(found: &TrajectoryInfo) -> Description {
     let present: Vec<&str> = present.into_iter().filter(|(there, _)| *there).map(|(_, name)| name).collect();
     lines.push(("fields", present.join(", ")));
     let observables: Vec<&str> = found.observables.iter().map(|observable| observable.name.as_str()).collect();
-    lines.push(("observables", observables.join(", ")));
+    if !observables.is_empty() {
+        lines.push(("observables", observables.join(", ")));
+    }
     Description { title: format!("H5MD trajectory, written by md {}", found.version), lines }
 }

@@ -128,7 +128,7 @@ impl FrameSource for TrajectoryReader {
         self.is_cut.then(|| {
             let (path, frames) = (self.path.display(), self.frames);
             format!(
-                "{path} has {frames} complete frames; an incomplete frame follows; the run was probably killed while \
+                "{path} has {frames} complete frames; an incomplete frame follows: a run is writing it, or was killed while \
                      writing; md reads the complete frames, and `md repair` removes the rest"
             )
         })

@@ -14,9 +14,10 @@ use super::superblock::Superblock;
 use crate::error::{Error, Problem, Result};
 use crate::observe::extent::Extent;
 use crate::observe::lock::OutputLock;
-use crate::observe::replace::{sync_directory, temporary_beside};
+use crate::observe::replace::{behind_link, sync_directory, temporary_beside};
+use crate::observe::trajectory::refusal::{nothing_to_save, unused_backup};
 use crate::observe::trajectory::{
-    Contents, FrameSource, Placement, Provenance, Repair, Spacing, Verification, regular_file, unused_backup,
+    Contents, FrameSource, Placement, Provenance, Repair, Spacing, Verification, regular_file,
 };
 
 /// Reads every frame of a trajectory and compares the checksum of the frame with the stored checksum. Returns an error
@@ -62,6 +63,7 @@ fn examine(reader: &TrajectoryReader) -> Verification {
 /// locks the directory. An intact file stays unchanged.
 pub fn repair(path: &Path) -> Result<Repair> {
     regular_file(path)?;
+    let path = &*behind_link(path)?;
     let _lock = OutputLock::acquire_if_present(path)?;
     if let Ok(found) = close_as_it_is(path) {
         return Ok(found);
@@ -185,8 +187,9 @@ fn copy_readable(from: &Path, to: &Path) -> Result<Vec<u64>> {
     layout::create(to, &contents, &json, source.positions.chunk_width).map_err(io)?;
     let copy = options().open_rw(to).map_err(io)?;
     let target = Datasets::open(&copy).map_err(io)?;
-    if let Some((_, reason)) = found.bad.first().filter(|_| found.bad.len() as u64 == found.frames) {
-        return Err(Error::io(from, format!("no frame can be read: {reason}")));
+    if found.bad.len() as u64 == found.frames {
+        let reason = found.bad.first().map_or("the file has no frames", |(_, reason)| reason);
+        return Err(nothing_to_save(from, reason));
     }
     let lost: Vec<u64> = found.bad.into_iter().map(|(frame, _)| frame).collect();
     let (mut copied, mut buffer) = (Extent::default(), vec![]);

@@ -17,7 +17,8 @@ use crate::error::{Error, Problem, Result};
 use crate::observe::extent::Extent;
 use crate::observe::replace::{sync_directory, temporary_beside};
 use crate::observe::trajectory::{
-    Contents, Fields, Frame, Observable, Placement, StoredFrame, exists_already, not_as_checkpointed, placement::Placer,
+    Contents, Fields, Frame, Observable, Placement, StoredFrame, placement::Placer, refusal::exists_already,
+    refusal::not_as_checkpointed,
 };
 
 /// Number of frame buffers. While the writer thread writes one frame, the run fills the other buffer with the next
