@@ -9,6 +9,10 @@ use crate::disk::Disk;
 
 /// Number of random disk images for each call, if all calls are tried.
 const IMAGES: u64 = 3;
+/// Number of calls that are sampled from the whole run, and also from its last calls, unless every call is tried.
+const SAMPLES: usize = 8;
+/// Number of calls at the end of the run of which [`SAMPLES`] are tried.
+const LAST_CALLS: usize = 24;
 
 fn image(format: &'static Format, disk: &Disk<'_>, time: usize, pick: impl FnMut(usize) -> usize) -> Case {
     let case = Case::new(format);
@@ -39,7 +43,7 @@ fn power_lost(extension: &str) {
     let disk = Disk::new(&setup.calls);
     let images = if exhaustive() { IMAGES } else { 1 };
     let part = if exhaustive() || extension == "h5md" { 1 } else { 4 };
-    let times: Vec<usize> = sample(setup.calls.len(), 24).into_iter().step_by(part).collect();
+    let times: Vec<usize> = sample(setup.calls.len(), LAST_CALLS, SAMPLES, 0).into_iter().step_by(part).collect();
     for number in 0..images {
         try_all(&format!("{extension} | Fresh | power lost, image {number}"), &times, |time| {
             let certain = image(format, &disk, time, |_| 0).steps_left();
