@@ -24,8 +24,9 @@
 //! | [`prepare`](mod@prepare) | one call that makes a system and its initial state from a description, which is read from files or built by a program ([`system::System::builder`]) |
 //! | [`backend`] | computation of forces and steps: a reference in `f64`, the fast CPU path, and CUDA |
 //! | [`context`] | a system on a device, whose forces always come from valid pair lists |
-//! | `structure` `geometry` | chains, residues, atoms and bonds without a force field; frames, angles and torsions |
+//! | `structure` `ion_charges` `geometry` | chains, residues, atoms and bonds without a force field; charges of ions; frames, angles and torsions |
 //! | `entry` `forcefield` `hydrogens` `solvent` | entries of the Protein Data Bank; force fields in OpenMM's format, whose templates give a structure its terms; hydrogens and protonation; cell, water and ions |
+//! | `complete` | missing heavy atoms and caps of chains |
 //! | `pipeline` | `md build`: the steps from an entry to a system with cell, water and ions, in order |
 //! | [`observe`] | files that a run writes: trajectories, energies, log, checkpoint, summary |
 //! | [`run`] | the plan as plain data, the order of a step, stages, checkpoints; its folders have an order of their own (`plan` `control` `minimize` `dynamics` `engine` `check` `checkpoint` `output` `session` `replicas`) |

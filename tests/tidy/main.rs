@@ -4,6 +4,7 @@ mod graph;
 mod picture;
 mod prose;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -258,6 +259,17 @@ fn assert_none(faults: Vec<String>) {
 #[test]
 fn lower_layers_do_not_use_higher_ones() {
     assert_none(program().iter().filter(|s| s.module() != "lib").flat_map(layer_faults).collect());
+}
+
+#[test]
+fn the_documented_layers_are_those_of_the_test() {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs")).unwrap();
+    let rows = text.lines().skip_while(|line| *line != "//! | modules | purpose |").skip(2);
+    let rows = rows.map_while(|line| line.strip_prefix("//! | ")?.split(" | ").next());
+    // names are in backticks, as `cell` or [`format`](mod@format)
+    let documented: BTreeSet<&str> = rows.flat_map(|names| names.split('`').skip(1).step_by(2)).collect();
+    let layers: BTreeSet<&str> = LAYERS[..LAYERS.len() - 1].iter().flat_map(|row| row.iter().copied()).collect();
+    assert_eq!(documented, layers);
 }
 
 /// Folders of the sources of all packages.
