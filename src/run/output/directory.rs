@@ -14,6 +14,12 @@ use std::path::{Path, PathBuf};
 const ASIDE: &str = "move this file away, choose another output.directory, or use --force to rename the folder with \
                      the old output";
 
+/// Texts of the operating system in errors of a full disk (`ENOSPC`, `EDQUOT`). The errors of HDF5 contain these texts
+/// among others.
+const FULL: [&str; 2] = ["No space left on device", "Disk quota exceeded"];
+/// Advice to the user about a full disk.
+const FREE_SPACE: &str = "free some space, then the same command continues from the last checkpoint";
+
 /// Output directory of a run, locked until dropped.
 #[derive(Debug)]
 pub(in crate::run) struct Directory {
@@ -49,13 +55,17 @@ impl Directory {
         self.lock.check()
     }
 
-    /// Returns the error of [`Directory::check`] if the check fails; otherwise returns `error`. If the directory was
-    /// moved after an earlier check, its files can no longer be read or written, and the error for a file would be
-    /// misleading.
+    /// Returns the error of [`Directory::check`] if the check fails: if the directory was moved after an earlier check,
+    /// its files can no longer be read or written, and the error for a file would be misleading. Otherwise returns
+    /// `error`, with advice if the disk is full.
     pub(in crate::run) fn explain(&self, error: Error) -> Error {
-        match error {
-            Error::Io { .. } => self.check().err().unwrap_or(error),
-            _ => error,
+        let Error::Io { path, reason } = &error else { return error };
+        if let Err(moved) = self.check() {
+            return moved;
+        }
+        match FULL.iter().find(|words| reason.contains(**words)) {
+            Some(words) => Error::io(path, format!("{words}; {FREE_SPACE}")),
+            None => error,
         }
     }
 
@@ -164,6 +174,9 @@ mod tests {
         let plan = plan(parent.path());
         let directory = Directory::open(&plan, false).unwrap();
         let missing = || Error::io(&directory.file("checkpoint.md"), "No such file or directory");
+        let full =
+            Error::io(&directory.file("t.h5md"), "H5Dflush(): errno = 28, 'No space left on device', buf = 0x7f");
+        assert!(directory.explain(full).to_string().ends_with(&format!("t.h5md: {}; {FREE_SPACE}", FULL[0])));
         assert!(directory.explain(missing()).to_string().contains("checkpoint.md: No such file"));
         fs::rename(parent.path().join("out"), parent.path().join("moved")).unwrap();
         assert!(directory.explain(missing()).to_string().contains("the folder was moved, removed or replaced"));
