@@ -86,6 +86,8 @@ fn wishes_that_cannot_be_met_are_refused() {
     assert!(build(&["--forcefield", "charmm36", "--water", "opc"]).contains("use --water tip3p"));
     assert!(build(&["--variant", "A:68=HIX"]).contains("its variants are HID, HIE, HIP"));
     assert!(build(&["--variant", "B:68=HID"]).contains("no residue 68 in chain \"B\""));
+    // an insertion code is a single letter
+    assert!(build(&["--variant", "A:68BC=HID"]).contains("write \"CHAIN:NUMBER=NAME\""));
     assert!(build(&["--salt", "0.15"]).contains("write a concentration"));
     assert!(build(&["--padding", "1 kg"]).contains("--padding: unknown unit"));
     assert!(build(&["--assembly", "7"]).contains('7'));
