@@ -97,14 +97,16 @@ fn a_killed_writer_leaves_every_flushed_frame() {
             child.wait().unwrap();
             let reported = last_reported(std::iter::once(line).chain(output.lines().map_while(Result::ok)));
 
-            let crashed = info(&path).unwrap();
-            assert!(!crashed.closed);
+            // the kernel may end a write that spans two pages after the first page: HDF5 then finds a wrong checksum in
+            // its own data, and only the repair, which has the journal, can read the file
+            let crashed = info(&path).inspect_err(|error| println!("{name}: {error}")).ok();
+            assert!(crashed.as_ref().is_none_or(|crashed| !crashed.closed));
             assert!(hdf5::File::open(&path).is_err(), "plain readers took a file that was not closed");
             let saved = repair(&path).unwrap().frames;
             let repaired = info(&path).unwrap();
             assert_eq!(saved, repaired.frames);
             assert!(repaired.closed);
-            assert_eq!(repaired.frames, crashed.frames);
+            assert!(crashed.is_none_or(|crashed| crashed.frames == repaired.frames));
             let frames = repaired.frames as usize;
             assert!(frames >= reported && frames >= before, "{name}: {frames} frames, {reported} were on disk");
             assert_contents(&path, KIND, storage(name).0, frames, repaired.atoms);
