@@ -13,7 +13,6 @@ use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::outputs::rounded;
 use super::topology;
 use crate::analysis::observables::{Choice, Input, OBSERVABLES, ObservableEntry, Options};
 use crate::analysis::{
@@ -26,7 +25,7 @@ use crate::observe::files::ENERGIES;
 use crate::observe::progress::three_digits;
 use crate::observe::trajectory::{Chain, FrameSource};
 use crate::run::{Engine, parts};
-use crate::units::Dimension;
+use crate::units::{Dimension, rounded_time};
 
 /// Compute observables of trajectories
 #[derive(Debug)]
@@ -375,7 +374,7 @@ impl Analyze {
             let problem = Problem::new("no frame of the trajectory is between the times of --begin and --end");
             return Err(problem.in_file(&paths[0]).into());
         };
-        common.print(&format!("times        {} to {} ps\n", rounded(*first), rounded(*last)))?;
+        common.print(&format!("times        {} to {} ps\n", rounded_time(*first), rounded_time(*last)))?;
         Ok((passed, observers))
     }
 }

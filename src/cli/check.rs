@@ -132,7 +132,7 @@ fn summary(plan: &Plan, system: &System, state: &State) -> Result<String> {
     let _ = writeln!(text, "system       {}", info::contents(&system.topology));
     match &state.cell {
         Some(cell) => {
-            let density = info::density(&system.topology, cell);
+            let density = system.topology.density(cell.volume());
             let _ = writeln!(text, "cell         {}, density {density:.4} g/cm3", info::cell_line(cell));
         }
         None => text.push_str("cell         none\n"),

@@ -13,9 +13,9 @@ use crate::format::known::{COORDINATES, Format, TOPOLOGIES, recognise};
 use crate::format::{self, Coordinates, TopologyOptions};
 use crate::observe::checkpoint::is_checkpoint;
 use crate::observe::energies::TABLE_START;
+use crate::observe::files::{ENSEMBLE, EXCHANGE, LOG, REPORT};
 use crate::observe::trajectory;
 use crate::system::{BoxKind, CombinationRule, Description, Nonbonded, Topology};
-use crate::units::DENSITY;
 
 /// Describe a file: topology, coordinates, or output of a run
 #[derive(Debug, Args)]
@@ -35,7 +35,7 @@ impl Info {
 /// Describes a file. The format is recognised by the first bytes, not by the name.
 fn describe(path: &Path) -> Result<String> {
     if let Ok(format) = trajectory::Format::of_file(path)
-        && !is_structure(path, format)
+        && !is_single_model(path, format)
     {
         return outputs::trajectory(path, format);
     }
@@ -69,20 +69,17 @@ fn describe(path: &Path) -> Result<String> {
 }
 
 /// Whether a file in a trajectory format is a structure: a PDB file of one model.
-fn is_structure(path: &Path, format: &trajectory::Format) -> bool {
+fn is_single_model(path: &Path, format: &trajectory::Format) -> bool {
     format.extension == "pdb" && format.files.open(path).is_ok_and(|trajectory| trajectory.frames() == 1)
 }
 
 /// Files of a run that are read as text, with their contents.
 const TEXTS: [(&str, &str); 6] = [
-    ("run.log", "the log of a run: read it as text"),
+    (LOG, "the log of a run: read it as text"),
     ("ensemble.log", "the log of the replicas: read it as text"),
-    (
-        "ensemble.json",
-        "the state of the replicas: replica-1/summary.json and replica-1/status.json describe one of them",
-    ),
-    ("exchange.csv", "the table of exchange attempts: read it as text; `md demux` sorts trajectories by state"),
-    ("report.html", "the page about a run: open it in a browser"),
+    (ENSEMBLE, "the state of the replicas: replica-1/summary.json and replica-1/status.json describe one of them"),
+    (EXCHANGE, "the table of exchange attempts: read it as text; `md demux` sorts trajectories by state"),
+    (REPORT, "the page about a run: open it in a browser"),
     (".md.lock", "the lock of the folder: it names the process of the last run"),
 ];
 
@@ -220,9 +217,4 @@ pub(super) fn cell_line(cell: &PeriodicCell) -> String {
         cell.volume(),
         cell.max_cutoff()
     )
-}
-
-/// Returns the mass density of the system in g/cm³.
-pub(super) fn density(topology: &Topology, cell: &PeriodicCell) -> f64 {
-    topology.mass() / cell.volume() * DENSITY
 }

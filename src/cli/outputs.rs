@@ -16,6 +16,7 @@ use crate::observe::status::{RunState, Status};
 use crate::observe::summary::Summary;
 use crate::observe::trajectory::{Description, Format, Repair as Repaired};
 use crate::run::Checkpoint;
+use crate::units::rounded_time;
 
 /// Make the trajectory of a killed run readable, or save every readable frame of a damaged trajectory
 #[derive(Debug, Args)]
@@ -72,7 +73,7 @@ pub(super) fn checkpoint(path: &Path) -> Result<String> {
     let name = plan.stages.get(stage).map_or("", |stage| stage.name.as_str());
     let _ = writeln!(text, "stage        {} of {}, {name}: {} steps done", stage + 1, plan.stages.len(), place.done);
     if !before_first_step {
-        let _ = writeln!(text, "step         {}, {} ps", state.step, rounded(state.time));
+        let _ = writeln!(text, "step         {}, {} ps", state.step, rounded_time(state.time));
         let _ = writeln!(text, "atoms        {}", state.positions.len());
         let _ = writeln!(text, "cell         {}", state.cell.map_or("none".to_owned(), |cell| cell_line(&cell)));
         for (name, mark) in written {
@@ -91,7 +92,7 @@ pub(super) fn summary(path: &Path) -> Result<String> {
     let _ = writeln!(text, "state        {}", found.state.word());
     let _ = writeln!(text, "atoms        {}", found.atoms);
     let _ = writeln!(text, "device       {}", found.device);
-    let _ = writeln!(text, "simulated    {} steps, {} ps", found.steps, rounded(found.simulated_ps));
+    let _ = writeln!(text, "simulated    {} steps, {} ps", found.steps, rounded_time(found.simulated_ps));
     if let Some(speed) = found.ns_per_day {
         let _ = writeln!(text, "speed        {speed:.3} ns/day");
     }
@@ -106,11 +107,6 @@ pub(super) fn summary(path: &Path) -> Result<String> {
         text.push_str(&means(&stage.averages));
     }
     Ok(text)
-}
-
-/// Rounds a time (ps), to remove the rounding errors that arise from adding time steps.
-pub(super) fn rounded(time: f64) -> f64 {
-    (time * 1e6).round() / 1e6
 }
 
 fn means(averages: &[Average]) -> String {
@@ -134,8 +130,12 @@ pub(super) fn status(path: &Path) -> Result<String> {
     }
     let stage = (found.stage_number, found.stages, &found.stage, found.step, found.steps);
     let _ = writeln!(text, "stage        {} of {}, {}: step {} of {}", stage.0, stage.1, stage.2, stage.3, stage.4);
-    let _ =
-        writeln!(text, "simulated    {} ps in {} of wall time", rounded(found.time_ps), duration(found.wall_seconds));
+    let _ = writeln!(
+        text,
+        "simulated    {} ps in {} of wall time",
+        rounded_time(found.time_ps),
+        duration(found.wall_seconds)
+    );
     if let Some(speed) = found.ns_per_day {
         let _ = writeln!(text, "speed        {} ns/day", three_digits(speed));
     }

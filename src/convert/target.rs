@@ -11,6 +11,7 @@ use crate::observe::trajectory::{
     Contents, Fields, Format, Frame, FrameSink, Placement, Precision, Provenance, Spacing, StoredFrame,
 };
 use crate::system::{Atom, Name, Topology};
+use crate::units::rounded_time;
 use crate::vec3::Vec3;
 
 /// Output file of a conversion.
@@ -236,7 +237,7 @@ impl<'a> Target<'a> {
             if is_first != is_here {
                 let (has, lacks) =
                     if is_first { ("the first frame", "this frame") } else { ("this frame", "the first frame") };
-                let time = (frame.time * 1e6).round() / 1e6;
+                let time = rounded_time(frame.time);
                 let message = format!("the frame at {time} ps: {has} has {what}, but {lacks} has none");
                 return Err(Problem::new(message).help(help).into());
             }

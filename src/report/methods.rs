@@ -9,7 +9,7 @@ use crate::observe::summary::Summary;
 use crate::prepare::{ConstraintKind, ElectrostaticsSpec};
 use crate::run::{Dynamics, StageKind};
 use crate::system::{DispersionCorrection, LjModifier};
-use crate::units::Dimension;
+use crate::units::{Dimension, rounded_time};
 
 /// Description of the methods of a run, with citations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub fn methods(run: &RunFolder) -> Methods {
     lennard_jones(run, &mut methods);
     if let Some(exchange) = &run.exchange {
         let cited = methods.cite(&[of::SUGITA_1999, of::OKABE_2001]);
-        let every = Dimension::Time.spell(rounded(exchange.every as f64 * last_timestep(run)));
+        let every = Dimension::Time.spell(rounded_time(exchange.every as f64 * last_timestep(run)));
         methods.say(&format!(
             "Neighbours of {} replicas attempted to exchange their states every {every} {cited}. Conditions that differ \
              between the states are given for the state in which this replica began.",
@@ -90,7 +90,7 @@ fn stages(run: &RunFolder, methods: &mut Methods) {
     }
     let mut last: Option<&Dynamics> = None;
     for (_, name, dynamics) in dynamics(&run.plan) {
-        let length = Dimension::Time.spell(rounded(run.plan.target(dynamics.steps) as f64 * dynamics.timestep));
+        let length = Dimension::Time.spell(rounded_time(run.plan.target(dynamics.steps) as f64 * dynamics.timestep));
         let step = Dimension::Time.spell(dynamics.timestep);
         match last {
             None => methods.say(&format!(
@@ -128,11 +128,6 @@ fn stages(run: &RunFolder, methods: &mut Methods) {
     if !restrained.is_empty() {
         methods.say(&format!("Restraints acted in the stages {}.", restrained.join(", ")));
     }
-}
-
-/// Rounds a time (ps), to remove the rounding errors of a product of time step and number of steps.
-fn rounded(time: f64) -> f64 {
-    (time * 1e6).round() / 1e6
 }
 
 fn thermostat(thermostat: Option<&Thermostat>, methods: &mut Methods) {

@@ -2,6 +2,7 @@
 
 use super::{BondedTerms, Constraint, Methods, VirtualSite};
 use crate::error::Problem;
+use crate::units::DENSITY;
 use std::fmt;
 use std::ops::Range;
 
@@ -238,6 +239,11 @@ impl Topology {
         self.atoms.iter().map(|atom| atom.mass).sum()
     }
 
+    /// Returns the mass density (g/cm³) of the atoms in a volume (nm³).
+    pub fn density(&self, volume: f64) -> f64 {
+        DENSITY * self.mass() / volume
+    }
+
     /// Returns the sum of all charges in e, rounded to 10⁻⁴ e, the resolution of charges in force fields.
     pub fn net_charge(&self) -> f64 {
         let charge: f64 = self.atoms.iter().map(|atom| atom.charge).sum();
@@ -256,6 +262,11 @@ impl Topology {
         let Residue { name, number, .. } = self.residues[residue];
         let code = self.chain_labels.get(residue).and_then(|label| label.insertion_code);
         format!("{name} {number}{}", code.map(String::from).unwrap_or_default())
+    }
+
+    /// Returns number and name of an atom, as `98 (HB2 of ALA 7)`. Numbers count from 1.
+    pub fn numbered_name(&self, atom: u32) -> String {
+        format!("{} ({})", atom + 1, self.atom_name(atom))
     }
 
     /// Pairs of atoms, one pair for each virtual site: the first atom from which the site is constructed, and the site.

@@ -32,6 +32,11 @@ pub const AMBER_CHARGE: f64 = 18.2223;
 /// Unit of velocities in AMBER files, in nm/ps: 1 Å per AMBER time unit, which is 1/20.455 ps.
 pub const AMBER_VELOCITY: f64 = ANGSTROM * 20.455;
 
+/// Rounds a time (ps) to 10⁻⁶ ps, to remove the rounding errors of a product of time step and number of steps.
+pub fn rounded_time(time: f64) -> f64 {
+    (time * 1e6).round() / 1e6
+}
+
 /// Factor that converts a speed of simulation from ps per second to ns per day.
 pub const NS_PER_DAY: f64 = 1e-3 * 86_400.0;
 

@@ -7,6 +7,7 @@ use super::{Format, FrameSource, StoredFrame};
 use crate::error::{Problem, Result};
 use crate::format::Label;
 use crate::system::Topology;
+use crate::units::rounded_time;
 
 /// Several trajectories of the same atoms, read as one trajectory in the order of time.
 ///
@@ -246,7 +247,7 @@ fn time_rounding([first, last]: [f64; 2], frames: usize) -> f64 {
 /// in its header.
 pub fn doubtful_times(path: &Path, interval: Option<f64>) -> String {
     let path = path.display();
-    match interval.map(|interval| (interval * 1e6).round() / 1e6) {
+    match interval.map(rounded_time) {
         Some(interval) => format!(
             "{path} numbers its frames, and its header states an interval of {interval} ps: this interval is used, but \
              programs that do not know the times write an arbitrary one"

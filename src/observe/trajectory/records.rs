@@ -27,6 +27,7 @@ use crate::format::Label;
 use crate::observe::extent::{Extent, Mark};
 use crate::observe::lock::OutputLock;
 use crate::observe::replace::{behind_link, open_file, sync_directory, temporary_beside};
+use crate::units::rounded_time;
 
 /// Result of an operation of a format. The error is the reason why the format cannot store the data, or why the bytes
 /// do not have the format.
@@ -421,7 +422,7 @@ impl Files for Records {
         let (mut source, mut frame) = (RecordSource { opened, stored: vec![] }, StoredFrame::default());
         for (name, index) in [("first", 0), ("last", count.saturating_sub(1))].into_iter().take(2 * count.min(1)) {
             source.read(index, &mut frame)?;
-            lines.push((name, format!("step {}, {} ps", frame.step, (frame.time * 1e6).round() / 1e6)));
+            lines.push((name, format!("step {}, {} ps", frame.step, rounded_time(frame.time))));
         }
         let present = [
             (frame.cell.is_some(), ", cell"),

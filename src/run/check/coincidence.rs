@@ -28,7 +28,7 @@ pub(in crate::run) fn check(system: &System, state: &State) -> Result<()> {
     });
     let Some(pair) = pairs.filter(|&pair| interact(system, pair)).min() else { return Ok(()) };
     let [i, j] = pair.map(|i| i as u32);
-    let names = [i, j].map(|i| format!("{} ({})", i + 1, system.topology.atom_name(i)));
+    let names = [i, j].map(|i| system.topology.numbered_name(i));
     let what = format!(
         "atoms {} and {} have the same position, so no force can separate them; move one of the atoms in the \
          coordinate file",

@@ -29,7 +29,7 @@ impl Vibration {
     /// ALA 1)`.
     pub(in crate::run) fn describe(&self, topology: &Topology) -> String {
         let what = if self.atoms.len() == 2 { "bond" } else { "angle" };
-        let atom = |&i: &u32| format!("{} ({})", i + 1, topology.atom_name(i));
+        let atom = |&i: &u32| topology.numbered_name(i);
         let atoms: Vec<String> = self.atoms.iter().map(atom).collect();
         format!("the {what} of atoms {}", atoms.join(", "))
     }

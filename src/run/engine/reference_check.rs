@@ -206,7 +206,7 @@ fn judge(system: &System, atoms: &[u32], found: &BackendForces, reference: &Samp
         let worst = (0..number).max_by(|&a, &b| errors[a].total_cmp(&errors[b]));
         let place = worst.map_or(String::new(), |at| {
             let (atom, by) = (atoms[at], errors[at]);
-            format!(", most on atom {} ({}) by {by:.3e} kJ/mol/nm", atom + 1, system.topology.atom_name(atom))
+            format!(", most on atom {} by {by:.3e} kJ/mol/nm", system.topology.numbered_name(atom))
         });
         let what = if within(LEEWAY) { "energies" } else { "forces" };
         return Verdict::Differs(format!(

@@ -19,6 +19,7 @@ use crate::format::unit::Unit;
 use crate::format::{Label, element};
 use crate::observe::trajectory::{Description, FrameSource, StoredFrame, Verification};
 use crate::system::Name;
+use crate::units::rounded_time;
 use crate::vec3::{Vec3, vec3};
 
 /// Result whose error describes the fault of the file.
@@ -95,7 +96,7 @@ impl ForeignReader {
         for (name, index) in [("first", 0), ("last", self.frames().saturating_sub(1))] {
             if index < self.frames() {
                 self.read(index, &mut frame)?;
-                lines.push((name, format!("step {}, {} ps", frame.step, (frame.time * 1e6).round() / 1e6)));
+                lines.push((name, format!("step {}, {} ps", frame.step, rounded_time(frame.time))));
             }
         }
         let present = [

@@ -11,6 +11,7 @@ use crate::observe::trajectory::refusal::other_settings;
 use crate::observe::trajectory::{
     Contents, Description, Fields, Files, Format, Frame, FrameSink, FrameSource, Holds, Precision, Repair, Verification,
 };
+use crate::units::rounded_time;
 
 /// Description of the H5MD format, for the list of all formats.
 pub(in crate::observe::trajectory) const FORMAT: Format = Format {
@@ -164,9 +165,10 @@ fn describe(found: &TrajectoryInfo) -> Description {
         ("frames", format!("{}, {:.1} MB", found.frames, found.size as f64 / 1e6)),
     ];
     let ends = [("first", found.first), ("last", found.last)];
-    lines.extend(ends.into_iter().filter_map(|(name, at)| {
-        at.map(|(step, time)| (name, format!("step {step}, {} ps", (time * 1e6).round() / 1e6)))
-    }));
+    lines.extend(
+        ends.into_iter()
+            .filter_map(|(name, at)| at.map(|(step, time)| (name, format!("step {step}, {} ps", rounded_time(time))))),
+    );
     let positions = match found.precision {
         Precision::Raw => "positions in 32 bits, not compressed",
         Precision::Lossless => "positions in 32 bits",

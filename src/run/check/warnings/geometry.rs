@@ -3,7 +3,6 @@
 use crate::constraint::most_violated;
 use crate::run::plan::{Plan, StageKind};
 use crate::system::{State, System};
-use crate::units::DENSITY;
 
 /// Relative deviation of a constrained distance above which the run gets a warning. Structures from X-ray diffraction
 /// have bonds to hydrogen that are 12 % shorter (0.096 nm) than those of force fields (0.109 nm), and positions with
@@ -23,22 +22,21 @@ const WHOLE: f64 = 1e-6;
 /// until the constraints are satisfied, which may place atoms upon each other.
 pub(super) fn violated_constraints(system: &System, state: &State) -> Option<String> {
     let ([i, j], deviation) = most_violated(&system.constraints, &state.positions)?;
-    let atom = |i: u32| format!("{} ({})", i + 1, system.topology.atom_name(i));
     (deviation > VIOLATED).then(|| {
         format!(
             "constrained distances (including rigid water) deviate from their lengths by up to {:.0} %, most between \
              the atoms {} and {}. The run starts by moving these atoms; check that the coordinates belong to the \
              topology, have its order of atoms, and are in the unit of their format",
             100.0 * deviation,
-            atom(i),
-            atom(j)
+            system.topology.numbered_name(i),
+            system.topology.numbered_name(j)
         )
     })
 }
 
 /// Warns of a density that no liquid or solid has.
 pub(super) fn unlikely_density(system: &System, state: &State) -> Option<String> {
-    let density = DENSITY * system.topology.mass() / state.cell?.volume();
+    let density = system.topology.density(state.cell?.volume());
     let [least, most] = DENSITIES;
     (!(least..=most).contains(&density)).then(|| {
         format!(

@@ -3,9 +3,7 @@
 
 use super::*;
 use crate::backend::{Host, Reference};
-use crate::ensemble::barostat::{BarostatKind, PressureCoupling};
 use crate::ensemble::exchange::scale_velocities;
-use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::ThermostatKind;
 use crate::run::plan::Velocities;
 use crate::simd::Level;
@@ -27,20 +25,11 @@ const ENERGY: f64 = 3e-6;
 const FLUCTUATION: f64 = 2e-3;
 
 fn dynamics(kind: ThermostatKind, temperature: f64, every: u32) -> Dynamics {
-    let barostat = Barostat {
-        kind: BarostatKind::CRescale,
-        coupling: PressureCoupling::Isotropic,
-        pressure: [0.06; 3].map(Schedule::from),
-        surface_tension: 0.0,
-        coupling_time: 0.5,
-        compressibility: [7.5e-4; 3],
-        every: 2,
-    };
     Dynamics {
         timestep: TIMESTEP,
         velocities: Velocities::File,
         thermostat: Some(Thermostat::new(kind, temperature, 0.1, every)),
-        barostat: (kind == ThermostatKind::VRescale).then_some(barostat),
+        barostat: (kind == ThermostatKind::VRescale).then(|| tests::barostat(2)),
         com_removal: None,
         ..Dynamics::default()
     }

@@ -4,7 +4,6 @@
 use super::*;
 use crate::backend::{Cpu, CpuOptions, Distribution, Evaluation, ForceField, Host, Phases, Reference};
 use crate::cell::PeriodicCell;
-use crate::ensemble::barostat::{BarostatKind, PressureCoupling};
 use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
 use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::ThermostatKind;
@@ -322,15 +321,7 @@ fn thermostats_do_the_work_that_is_booked_between_impulses() {
 
 /// Returns the conserved energy (kJ/mol) after steps with impulses, velocity refreshments and a barostat.
 fn conserved_with_barostat(sample: &Sample) -> f64 {
-    let barostat = Barostat {
-        kind: BarostatKind::CRescale,
-        coupling: PressureCoupling::Isotropic,
-        pressure: [300.0; 3].map(Schedule::from),
-        surface_tension: 0.0,
-        coupling_time: 0.5,
-        compressibility: [7.5e-4; 3],
-        every: 2,
-    };
+    let barostat = Barostat { pressure: [300.0; 3].map(Schedule::from), ..tests::barostat(2) };
     let thermostat = Thermostat::new(ThermostatKind::Langevin, 300.0, 0.1, 1);
     let dynamics = Dynamics { thermostat: Some(thermostat), barostat: Some(barostat), ..nve(Some(3)) };
     let mut simulation = simulation(sample, reference(sample), &dynamics);
