@@ -46,6 +46,7 @@ fn plain(plan: &Plan, engine: Option<&Engine>) -> Result<String> {
     let mut text = summary(plan, &system, &state)?;
     let division = engine.map(|engine| engine.division(plan, &system, &state)).transpose()?.flatten();
     let memory = estimate::memory(&system, &state, threads) / 1e6;
+    let ranks = engine.map_or(1, Engine::ranks);
     match &division {
         Some(share) => {
             let each = counted(threads, "thread");
@@ -55,10 +56,11 @@ fn plain(plan: &Plan, engine: Option<&Engine>) -> Result<String> {
             let _ = writeln!(text, "domains      {domains}\nmemory       {memory}");
         }
         None => {
-            let _ = writeln!(text, "memory       about {memory:.0} MB");
+            let each = if ranks > 1 { " on each rank" } else { "" };
+            let _ = writeln!(text, "memory       about {memory:.0} MB{each}");
         }
     }
-    let processors = Processors { threads, level, share: division.as_ref() };
+    let processors = Processors { threads, level, ranks, share: division.as_ref() };
     if !plan.stages.is_empty() {
         let _ = writeln!(text, "time         {}", estimate::time(plan, &system, &state, processors));
         if division.is_some() {

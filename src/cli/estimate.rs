@@ -78,16 +78,20 @@ pub(super) struct Processors<'a> {
     /// number of threads of each rank
     pub(super) threads: usize,
     pub(super) level: Level,
-    /// division of the system among ranks; `None` for one rank
+    /// number of ranks
+    pub(super) ranks: usize,
+    /// division of the system among ranks; `None` for one rank, and for double precision, whose ranks share the pairs
+    /// but do not divide the system
     pub(super) share: Option<&'a RankShare>,
 }
 
 impl Processors<'_> {
-    /// Returns the times of a step on one rank, in seconds.
+    /// Returns the times of a step on one rank, in seconds. In double precision the ranks share the pairs.
     fn step_times(&self, plan: &Plan, system: &System, state: &State) -> StepTimes {
         let cost = Cost::of(self.level, plan.run.precision);
         let threads = self.threads as f64;
-        let pairs = cost.pair * pairs(system, state, 1.0) / threads;
+        let sharing = if plan.run.precision == Precision::Double { self.ranks as f64 } else { 1.0 };
+        let pairs = cost.pair * pairs(system, state, 1.0) / (threads * sharing);
         StepTimes {
             work: (1.0 - SEARCH) * pairs + cost.atom * system.topology.atoms.len() as f64 / threads,
             search: SEARCH * pairs,
@@ -143,14 +147,14 @@ pub(super) fn parts(plan: &Plan, system: &System, state: &State, processors: Pro
 
 /// Describes the estimated duration of all stages.
 pub(super) fn time(plan: &Plan, system: &System, state: &State, processors: Processors<'_>) -> String {
-    let Processors { threads, level, share } = processors;
+    let Processors { threads, level, ranks, .. } = processors;
     let step = processors.forecast(plan, system, state).seconds();
     let timestep = plan.dynamics().next_back().map(|(_, stage)| stage.timestep);
     let speed = timestep.map(|dt| format!(", {} ns/day", three_digits(dt / step * NS_PER_DAY)));
-    let ranks = share.map_or(String::new(), |share| format!("{} ranks of ", share.ranks));
     let threads = counted(threads, "thread");
+    let threads = if ranks > 1 { format!("{ranks} ranks of {threads}") } else { threads };
     let machine = match plan.run.precision {
-        Precision::Mixed => format!("{ranks}{threads} with {}", level.name()),
+        Precision::Mixed => format!("{threads} with {}", level.name()),
         Precision::Double => format!("{threads} in double precision"),
     };
     let whole = match steps(plan) {

@@ -113,7 +113,7 @@ impl<'a> Replicas<'a> {
         for (config, start) in self.configs.iter().zip(&self.starts) {
             let (plan, Start { system, state, .. }) = (&config.plan, &**start);
             let (threads, level) = processors(plan)?;
-            let processors = Processors { threads, level, share: None };
+            let processors = Processors { threads, level, ranks: 1, share: None };
             memory.push(estimate::memory(system, state, threads) - estimate::PROGRAM);
             // each replica runs in the slot (share of the processors) that becomes free first
             if let Some(slot) = slots.iter_mut().min_by(|a: &&mut f64, b| a.total_cmp(b)) {

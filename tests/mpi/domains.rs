@@ -176,12 +176,22 @@ fn what_cannot_be_divided_is_refused_once() {
     let crowded = case(COUPLED);
     let text = ends_with(2, &crowded, 5, &[]);
     assert_eq!(text.matches("cannot be divided among 5 ranks").count(), 1, "{text}");
-    let double = case(COUPLED);
-    let text = ends_with(2, &double, 2, &["--set", "run.precision=\"double\""]);
-    let refused = "the run uses double precision, which a run on several ranks does not support";
-    assert_eq!(text.matches(refused).count(), 1, "{text}");
-    for case in [&vacuum, &crowded, &double] {
-        assert!(std::ptr::eq(case, &vacuum) || !case.path("out").exists(), "something has begun");
+    assert!(!crowded.path("out").exists(), "something has begun");
+}
+
+#[test]
+fn double_precision_is_the_same_bit_for_bit_on_any_number_of_ranks() {
+    const DOUBLE: [&str; 4] = ["--set", "run.precision=\"double\"", "--steps", "20"];
+    // ranks share the pairs and divide nothing, so that any number of ranks computes systems with and without a cell
+    for (case, ranks) in [(case(COUPLED), 3), (super::case(""), 2)] {
+        case.ends_with(0, &[&DOUBLE[..], &["--output-dir", "alone", "--quiet"]].concat());
+        let text = ends_with(0, &case, ranks, &DOUBLE);
+        assert!(text.contains(&format!("double precision, pairs shared among {ranks} ranks")), "{text}");
+        assert_same(&case.record("out"), &case.record("alone"));
+        let output = over(&case, ranks, "check", &["--set", "run.precision=\"double\""]).output().unwrap();
+        let text = said(&output);
+        assert!(text.contains(&format!("on {ranks} ranks of 1 thread in double precision")), "{text}");
+        assert!(text.contains(" MB on each rank "), "{text}");
     }
 }
 

@@ -4,10 +4,9 @@
 //! module instantiate [`Host`] and [`Cuda`], so both types are compiled in this package only.
 
 use super::cuda::{Cuda, Emulated, Gpu, Programs};
-use super::{Backend, Cpu, CpuOptions, Host, Reference};
+use super::{Backend, Cpu, CpuOptions, Host, Serving, SharedReference};
 use crate::error::Result;
 use crate::pair::ListSchedule;
-use crate::simd::Level;
 use crate::system::System;
 use crate::team::Team;
 use std::sync::Arc;
@@ -19,10 +18,11 @@ pub fn cpu(system: &System, options: CpuOptions, team: Arc<Team>) -> Result<Box<
     Ok(Box::new(Host::new(system, field, level, team)?))
 }
 
-/// Returns the double-precision reference backend. `level` is the SIMD level of the constraint solver and the
-/// integrator.
-pub fn double_precision(system: &System, level: Level, team: Arc<Team>) -> Result<Box<dyn Backend>> {
-    Ok(Box::new(Host::new(system, Reference::new(system)?, level, team)?))
+/// Returns the double-precision reference backend, whose pairs are shared among the ranks of `serving`; the other ranks
+/// must be in [`Serving::serve`].
+pub fn double_precision(system: &System, serving: &Serving) -> Result<Box<dyn Backend>> {
+    let field = SharedReference::new(serving, system)?;
+    Ok(Box::new(Host::new(system, field, serving.level, Arc::clone(&serving.team))?))
 }
 
 /// Returns the backend of the GPU with index `number`.

@@ -103,10 +103,8 @@ pub const GPU: Platform = Platform {
 };
 
 /// The platform of several MPI ranks on CPUs with domain decomposition of one system.
-pub const RANKS: Platform = Platform {
-    name: "a run on several ranks",
-    lacks: &[Feature::ExternalForces, Feature::DoublePrecision, Feature::NoCell],
-};
+pub const RANKS: Platform =
+    Platform { name: "a run on several ranks", lacks: &[Feature::ExternalForces, Feature::NoCell] };
 
 impl Platform {
     /// Returns whether the platform supports a feature.

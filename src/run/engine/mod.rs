@@ -217,7 +217,7 @@ impl Engine {
     /// Creates the context of a system on the device of the plan, with pair lists of the schedule `lists`.
     pub fn context(&self, plan: &Plan, system: &System, lists: ListSchedule) -> Result<Context> {
         let backend: Box<dyn Backend> = match (plan.run.precision, self.placement(system)?) {
-            (Precision::Double, _) => double_precision(system, self.level, self.team())?,
+            (Precision::Double, _) => double_precision(system, &self.serving())?,
             (Precision::Mixed, Placement::Gpu { number, .. }) => gpu(system, number, &self.programs, &lists)?,
             (Precision::Mixed, Placement::Cpu(_)) if self.ranks.count() > 1 => {
                 Box::new(Domains::new(&self.serving(), system, lists)?)

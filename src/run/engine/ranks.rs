@@ -5,7 +5,7 @@ use crate::error::{Error, Problem, Result};
 use crate::ranks::{Ranks, Traffic};
 use crate::run::engine::rank_processors::{ProcessorSet, ProcessorShare};
 use crate::run::engine::{Engine, run_on_first_thread};
-use crate::run::plan::{Device, Plan};
+use crate::run::plan::{Device, Plan, Precision};
 use crate::system::{State, System};
 
 impl Engine {
@@ -49,10 +49,12 @@ impl Engine {
     }
 
     /// Returns the computational load of a rank in a step, and the bytes and messages that the rank sends; `None` for
-    /// one rank. Returns an error if the system cannot be divided into domains.
+    /// one rank, and for double precision, for which the system is not divided into domains. Returns an error if the
+    /// system cannot be divided into domains.
     pub fn division(&self, plan: &Plan, system: &System, state: &State) -> Result<Option<RankShare>> {
         match self.ranks.count() {
             1 => Ok(None),
+            _ if plan.run.precision == Precision::Double => Ok(None),
             ranks => self.division_among(ranks, plan, system, state).map(Some),
         }
     }

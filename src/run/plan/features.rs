@@ -54,8 +54,8 @@ mod tests {
 
     #[test]
     fn a_refusal_names_the_user_and_the_platform() {
-        let used = [("a", Feature::LjPme), ("b", Feature::DoublePrecision)];
-        let expected = "b uses double precision, which a run on several ranks does not support";
+        let used = [("a", Feature::LjPme), ("b", Feature::ExternalForces)];
+        let expected = "b uses external forces, which a run on several ranks does not support";
         assert_eq!(RANKS.refusal(used).as_deref(), Some(expected));
         assert_eq!(RANKS.refusal([("a", Feature::LjPme)]), None);
     }

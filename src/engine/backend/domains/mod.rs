@@ -8,6 +8,7 @@
 //! request.
 
 mod division;
+mod double;
 mod field;
 mod halo;
 mod local;
@@ -18,7 +19,7 @@ mod tests;
 
 use super::{
     Backend, Cpu, CpuOptions, Distribution, Evaluation, Host, Kinetic, Leapfrog, ListLevel, PairCounts, Phases,
-    Workload, check_system,
+    Reference, Workload, check_system,
 };
 use crate::cell::PeriodicCell;
 use crate::constraint::RemovedMotion;
@@ -39,6 +40,7 @@ use field::Domain;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
+pub use double::SharedReference;
 pub use share::RankShare;
 
 /// Commands of the first rank, which all ranks execute.
@@ -46,6 +48,10 @@ pub use share::RankShare;
 enum Order {
     /// create this system on every rank, with pair lists of this schedule
     Begin(Box<CompactSystem>, ListSchedule),
+    /// create the double-precision force field of this system on every rank
+    BeginReference(Box<System>),
+    /// compute a share of the pairs in double precision, for this cell and these positions of all atoms
+    Pairs(Option<PeriodicCell>, Vec<Vec3>),
     Upload,
     Download,
     BuildLists,
@@ -71,6 +77,14 @@ enum Order {
     Quit,
 }
 
+/// Computation that rank 0 requests from another rank.
+enum Served {
+    Nothing,
+    Domain(Box<Host<Domain>>),
+    /// pairs in double precision
+    Pairs(Box<Reference>),
+}
+
 /// A rank's resources for domain decomposition.
 #[derive(Clone)]
 pub struct Serving {
@@ -89,16 +103,26 @@ impl Serving {
     /// ranks call this function. Errors are not returned from this function, because the first rank has the same errors
     /// and reports them.
     pub fn serve(&self) {
-        let mut host = None;
+        let mut served = Served::Nothing;
         while let Some(order) = self.ranks.receive_from(0) {
-            match (order, &mut host) {
-                (Order::Begin(system, schedule), _) => host = self.host(*system, None, schedule).ok(),
-                (Order::End, _) => host = None,
+            match (order, &mut served) {
+                (Order::Begin(system, schedule), _) => {
+                    let host = self.host(*system, None, schedule);
+                    served = host.map_or(Served::Nothing, |host| Served::Domain(Box::new(host)));
+                }
+                (Order::BeginReference(system), _) => {
+                    let reference = Reference::new(&system);
+                    served = reference.map_or(Served::Nothing, |reference| Served::Pairs(Box::new(reference)));
+                }
+                (Order::End, _) => served = Served::Nothing,
                 (Order::Traffic, _) => _ = self.ranks.gather(&self.ranks.sent()),
                 (Order::Quit, _) => break,
+                (Order::Pairs(cell, positions), Served::Pairs(reference)) => {
+                    reference.compute_share(&self.ranks.for_purpose(Purpose::Output), cell.as_ref(), &positions);
+                }
                 // the first rank has the same error and reports it
-                (order, Some(host)) => _ = execute(host, order),
-                (_, None) => {}
+                (order, Served::Domain(host)) => _ = execute(host, order),
+                (_, Served::Nothing | Served::Pairs(_)) => {}
             }
         }
     }
@@ -137,7 +161,8 @@ impl Serving {
 /// Executes a command. All ranks call this function together.
 fn execute(host: &mut Host<Domain>, order: Order) -> Result<()> {
     match order {
-        Order::Begin(..) | Order::Traffic | Order::End | Order::Quit => Ok(()),
+        Order::Begin(..) | Order::BeginReference(_) | Order::Pairs(..) => Ok(()),
+        Order::Traffic | Order::End | Order::Quit => Ok(()),
         Order::Upload => upload(host, None),
         Order::Download => download(host, &mut State::default()),
         Order::BuildLists => host.build_lists(),

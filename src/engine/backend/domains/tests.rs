@@ -1,6 +1,7 @@
 //! Tests of domain decomposition, in which the ranks are threads. Forces are compared with the double-precision
 //! reference. Sums, which include the mesh, are compared with the sums of a single rank.
 
+mod double;
 mod methods;
 mod traffic;
 

@@ -14,10 +14,12 @@ use crate::cell::{PeriodicCell, displacement};
 use crate::ensemble::multiple_time_steps::LongRange;
 use crate::error::Problem;
 use crate::pme::{self, MeshPotential, ReferencePme};
+use crate::ranks::Ranks;
 use crate::system::{Electrostatics, ForceSettings, System};
 use crate::term::{CmapTable, MAX_PERIODICITY};
 use crate::vec3::{Mat3, Vec3};
-use nonbonded::PairPotential;
+use neighbours::Boxes;
+use nonbonded::{PairPotential, PairSums};
 pub use sample::{ListsMade, Sampled, sample};
 
 /// Forces and energies of one system in double precision.
@@ -29,7 +31,9 @@ pub struct Reference {
     tail: DispersionTail,
     pme: Option<ReferencePme>,
     lj_pme: Option<ReferencePme>,
-    scratch: nonbonded::Scratch,
+    /// scratch memory, reused in every step
+    boxes: Boxes,
+    pairs: PairSums,
 }
 
 /// Cell and positions, from which displacements are computed.
@@ -96,7 +100,8 @@ impl Reference {
             tail: DispersionTail::new(system),
             pme,
             lj_pme: lj_pme.map(|parameters| ReferencePme::new(parameters, MeshPotential::Dispersion)),
-            scratch: nonbonded::Scratch::default(),
+            boxes: Boxes::default(),
+            pairs: PairSums::default(),
             system: system.clone(),
         })
     }
@@ -119,12 +124,31 @@ impl Reference {
         workload: Workload,
         out: &mut Evaluation,
     ) {
+        self.evaluate_among(&Ranks::alone(), cell, positions, workload, out);
+    }
+
+    /// Computes the same quantities as [`Self::evaluate_into`] on rank 0 of `ranks`. The other ranks must call
+    /// [`Self::compute_share`] for the same cell and positions at the same time. The results are the same bit for bit
+    /// for any number of ranks.
+    pub(in crate::backend) fn evaluate_among(
+        &mut self,
+        ranks: &Ranks,
+        cell: Option<&PeriodicCell>,
+        positions: &[Vec3],
+        workload: Workload,
+        out: &mut Evaluation,
+    ) {
+        self.compute_pairs(ranks, cell, positions);
         let (system, potential, charges) = (&self.system, &self.potential, &self.charges);
         let geometry = Geometry { cell, positions };
         out.impulse.clear();
         let mut sums = Sums::new(std::mem::take(&mut out.forces), positions.len());
         bonded::evaluate(&system.topology.bonded, &self.tables, geometry, &mut sums);
-        nonbonded::interacting_pairs(system, potential, charges, geometry, &mut self.scratch, &mut sums);
+        let mut end = self.pairs.add_to(&mut sums, 0);
+        for rank in 1..ranks.count() {
+            let share: Option<PairSums> = ranks.receive_from(rank);
+            end = share.map_or(end, |share| share.add_to(&mut sums, end));
+        }
         let excluded = system.topology.exclusions.pairs();
         nonbonded::excluded_pairs(excluded, system, potential, charges, geometry, &mut sums);
         nonbonded::pairs14(system, &system.topology.bonded.pairs14, geometry, &mut sums);
@@ -148,6 +172,20 @@ impl Reference {
         out.forces = sums.forces;
         out.energies = if workload.energy { sums.energies } else { Energies::default() };
         out.virial = if workload.virial { sums.virial } else { Mat3::ZERO };
+    }
+
+    /// Computes the interacting pairs of the atoms of this rank and sends the results to rank 0; see
+    /// [`Self::evaluate_among`].
+    pub(in crate::backend) fn compute_share(&mut self, ranks: &Ranks, cell: Option<&PeriodicCell>, positions: &[Vec3]) {
+        self.compute_pairs(ranks, cell, positions);
+        ranks.send(0, &self.pairs);
+    }
+
+    /// Computes the interacting pairs of the atoms of this rank.
+    fn compute_pairs(&mut self, ranks: &Ranks, cell: Option<&PeriodicCell>, positions: &[Vec3]) {
+        let Self { system, potential, charges, boxes, pairs, .. } = self;
+        let atoms = nonbonded::share(positions.len(), ranks.rank(), ranks.count());
+        nonbonded::interacting_pairs(system, potential, charges, Geometry { cell, positions }, atoms, boxes, pairs);
     }
 
     /// Adds the reciprocal-space terms. If `apart` is given, the reciprocal-space forces are added to `apart` instead

@@ -1,6 +1,8 @@
 //! Reference non-bonded pairs: pairs within the cutoff, excluded pairs, and 1-4 pairs.
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 use super::neighbours::{Boxes, Neighbours};
 use super::{Geometry, Sums};
@@ -108,37 +110,62 @@ impl Charges {
 }
 
 /// Energies and virial of a chunk of atoms. Each atom contributes half the energy and virial of each of its pairs.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
 struct ChunkSums {
     coulomb: f64,
     lj: f64,
     virial: Mat3,
 }
 
-/// Scratch memory of the pair loops, reused in every step.
-#[derive(Default)]
-pub(super) struct Scratch {
-    boxes: Boxes,
-    chunk_sums: Vec<ChunkSums>,
+/// Results of the pair loops for consecutive chunks of atoms.
+#[derive(Default, Serialize, Deserialize)]
+pub(super) struct PairSums {
+    /// forces on the atoms of the chunks, kJ/mol/nm
+    forces: Vec<Vec3>,
+    chunks: Vec<ChunkSums>,
 }
 
-/// Adds energies, forces and virial of the pairs within the cutoff that are not excluded. Each pair is computed twice,
-/// once for each of its atoms, which doubles the arithmetic but needs no locks and no force buffers per thread.
+impl PairSums {
+    /// Adds the results to `sums`. `first` is the first atom of the first chunk. Returns the atom after the last chunk.
+    pub(super) fn add_to(&self, sums: &mut Sums, first: usize) -> usize {
+        let end = first + self.forces.len();
+        for (sum, force) in sums.forces[first..end].iter_mut().zip(&self.forces) {
+            *sum += *force;
+        }
+        for chunk in &self.chunks {
+            sums.energies.coulomb += chunk.coulomb;
+            sums.energies.lj += chunk.lj;
+            sums.virial += chunk.virial;
+        }
+        end
+    }
+}
+
+/// Returns the atoms whose pairs a rank computes: consecutive chunks. The shares of the ranks follow each other.
+pub(super) fn share(atoms: usize, rank: usize, ranks: usize) -> Range<usize> {
+    let bound = |rank: usize| (atoms.div_ceil(CHUNK) * rank / ranks * CHUNK).min(atoms);
+    bound(rank)..bound(rank + 1)
+}
+
+/// Computes energies, forces and virial of the pairs within the cutoff that are not excluded, for the atoms of a
+/// [`share`]. Each pair is computed twice, once for each of its atoms, which doubles the arithmetic but needs no locks
+/// and no force buffers per thread. `boxes` is scratch memory.
 pub(super) fn interacting_pairs(
     system: &System,
     potential: &PairPotential,
     charges: &Charges,
     geometry: Geometry,
-    scratch: &mut Scratch,
-    sums: &mut Sums,
+    atoms: Range<usize>,
+    boxes: &mut Boxes,
+    sums: &mut PairSums,
 ) {
     let cutoff = potential.coulomb_cutoff_squared.max(potential.lj_cutoff_squared).sqrt();
-    let neighbours = Neighbours::new(geometry, cutoff, &mut scratch.boxes);
+    let neighbours = Neighbours::new(geometry, cutoff, boxes);
     let exclusions = &system.topology.exclusions;
     let one_chunk = |(chunk, (forces, chunk_sum)): (usize, (&mut [Vec3], &mut ChunkSums))| {
         *chunk_sum = ChunkSums::default();
         for (offset, force) in forces.iter_mut().enumerate() {
-            let i = chunk * CHUNK + offset;
+            let i = atoms.start + chunk * CHUNK + offset;
             let mut force_i = Vec3::ZERO;
             neighbours.for_each(i, |j, d, r2| {
                 if exclusions.contains(i as u32, j as u32) {
@@ -150,16 +177,12 @@ pub(super) fn interacting_pairs(
                 chunk_sum.lj += 0.5 * lj;
                 chunk_sum.virial += Mat3::outer(d, d * (0.5 * f));
             });
-            *force += force_i;
+            *force = force_i;
         }
     };
-    scratch.chunk_sums.resize(sums.forces.len().div_ceil(CHUNK), ChunkSums::default());
-    sums.forces.par_chunks_mut(CHUNK).zip(&mut scratch.chunk_sums).enumerate().for_each(one_chunk);
-    for chunk_sum in &scratch.chunk_sums {
-        sums.energies.coulomb += chunk_sum.coulomb;
-        sums.energies.lj += chunk_sum.lj;
-        sums.virial += chunk_sum.virial;
-    }
+    sums.forces.resize(atoms.len(), Vec3::ZERO);
+    sums.chunks.resize(atoms.len().div_ceil(CHUNK), ChunkSums::default());
+    sums.forces.par_chunks_mut(CHUNK).zip(&mut sums.chunks).enumerate().for_each(one_chunk);
 }
 
 /// Subtracts the contribution of excluded pairs to the reciprocal sums (Ewald correction).
