@@ -24,16 +24,18 @@ fn step_times(row: &Row) -> StepTimes {
     }
 }
 
-/// Returns a table of forecast speeds on several ranks, under the assumption that every rank computes as fast as the
-/// measured rank. For each number of ranks, `shares` holds the division of the system, or the reason why the system
-/// cannot be divided.
-pub fn rank_table(row: &Row, shares: &[(usize, Result<RankShare, String>)], network: &Network) -> String {
-    let step = step_times(row);
+/// Returns a table of forecast speeds on several ranks of `cores` processor cores, under the assumption that every core
+/// computes as fast as each of the measured cores. For each number of ranks, `shares` holds the division of the system,
+/// or the reason why the system cannot be divided.
+pub fn rank_table(row: &Row, shares: &[(usize, Result<RankShare, String>)], cores: usize, network: &Network) -> String {
+    let wider = cores as f64 / row.threads as f64;
+    let step = step_times(row).divided_by(wider);
     let Network { latency, bandwidth } = network;
     let mut text = format!(
-        "\n{}: forecast for ranks of {}, with messages of {:.2} us and {:.1} GB/s\n",
+        "\n{}: forecast for ranks of {}, each as fast as the measured {}, with messages of {:.2} us and {:.1} GB/s\n",
         row.name,
-        counted(row.threads, "thread"),
+        counted(cores, "core"),
+        counted(row.threads, "core"),
         1e6 * latency,
         1e-9 * bandwidth
     );
@@ -58,7 +60,7 @@ pub fn rank_table(row: &Row, shares: &[(usize, Result<RankShare, String>)], netw
             "  {ranks:>6}  {:<20}{:>8}{:>10.0} %{:>10.0}{:>9.0}{:>7.0}{:>7.0}{:>8.0}",
             share.to_string(),
             three_digits(row.ns_per_day.median * gain),
-            100.0 * gain / *ranks as f64,
+            100.0 * gain / (*ranks as f64 * wider),
             1e6 * forecast.seconds(),
             1e6 * forecast.compute,
             1e6 * forecast.halo,

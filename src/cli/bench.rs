@@ -55,11 +55,14 @@ pub(super) struct Bench {
     /// Print the time of each phase of a step, compared with the roofline of the machine
     #[arg(long)]
     phases: bool,
-    /// Forecast the speed on several ranks, each as fast as this machine, such as the nodes of a cluster; for example
-    /// 2,4,8
+    /// Forecast the speed on several ranks, such as the nodes of a cluster; for example 2,4,8
     #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(2..))]
     ranks: Vec<u16>,
-    /// Network of the forecast: latency in us and bandwidth in GB/s
+    /// Processor cores of each rank of the forecast, each as fast as one core that is measured here (default: the
+    /// measured number of threads)
+    #[arg(long, value_name = "N", requires = "ranks", value_parser = clap::value_parser!(u16).range(1..))]
+    cores: Option<u16>,
+    /// Network of the forecast: latency in us and bandwidth in GB/s of each rank
     #[arg(long, value_name = "US,GB/S", requires = "ranks", value_parser = network)]
     network: Option<Network>,
     /// Draw the roofline to this file (SVG)
@@ -163,7 +166,8 @@ impl Bench {
             (ranks, share.map_err(|error| error.to_string().lines().next().unwrap_or_default().to_owned()))
         };
         let shares: Vec<_> = self.ranks.iter().map(among).collect();
-        super::print(&rank_table(row, &shares, &self.network.unwrap_or(Network::CLUSTER)))
+        let cores = self.cores.map_or(row.threads, usize::from);
+        super::print(&rank_table(row, &shares, cores, &self.network.unwrap_or(Network::CLUSTER)))
     }
 
     /// Measures the compute core on the requested threads, or on a GPU. No system is needed.

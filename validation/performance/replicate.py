@@ -2,8 +2,8 @@
 """Larger systems for both engines: replicate.py SYSTEM COPIES FOLDER.
 
 SYSTEM is the path of SYSTEM.prmtop, .rst7, .top and .gro without suffix, each as it is or .xz; the cell is rectangular. Writes
-the same four of COPIES × COPIES × COPIES cells into FOLDER. In the topologies whole copies follow each other, as
-atoms in the coordinates do.
+the same four of COPIES × COPIES × COPIES cells into FOLDER; without a .gro, only the first two. In the topologies whole
+copies follow each other, as atoms in the coordinates do.
 """
 
 import itertools
@@ -97,19 +97,17 @@ def prmtop(lines, edges, copies):
 
 
 def replicate(stem, n, folder):
-    """Writes the four files."""
+    """Writes the files of AMBER, and those of GROMACS if there are any."""
     copies = n ** 3
     target = folder / f"{stem.name}-x{copies}"
-    gro = text(stem.with_name(stem.name + ".gro"))
-    atoms = int(gro[1])
-    cell = [float(v) for v in gro[2 + atoms].split()]
-    if len(cell) != 3:
-        sys.exit("the cell is not rectangular")
-    shifts = [[i * a for i, a in zip(steps, cell)] for steps in itertools.product(range(n), repeat=3)]
     rst7 = text(stem.with_name(stem.name + ".rst7"))
+    atoms = int(rst7[1].split()[0])
     numbers = [float(line[i:i + 12]) for line in rst7[2:] for i in range(0, len(line), 12)]
     positions, velocities, box = numbers[:3 * atoms], numbers[3 * atoms:6 * atoms], numbers[6 * atoms:]
-    moved = [x + 10 * shift[i % 3] for shift in shifts for i, x in enumerate(positions)]
+    if box[3:] != [90.0] * 3:
+        sys.exit("the cell is not rectangular")
+    shifts = [[i * a for i, a in zip(steps, box)] for steps in itertools.product(range(n), repeat=3)]
+    moved = [x + shift[i % 3] for shift in shifts for i, x in enumerate(positions)]
     edges = [edge * n for edge in box[:3]]
     cells = [f"{v:12.7f}" for v in moved] + [f"{v:12.7f}" for v in velocities * copies]
     lines = [rst7[0], f"{atoms * copies:6d}  0.0000000E+00"]
@@ -119,6 +117,16 @@ def replicate(stem, n, folder):
     target.with_suffix(".rst7").write_text("\n".join(lines) + "\n")
     larger = prmtop(text(stem.with_name(stem.name + ".prmtop")), edges, copies)
     target.with_suffix(".prmtop").write_text("\n".join(larger) + "\n")
+    gro = stem.with_name(stem.name + ".gro")
+    if gro.exists() or gro.with_name(gro.name + ".xz").exists():
+        replicate_gromacs(stem, text(gro), n, target)
+
+
+def replicate_gromacs(stem, gro, n, target):
+    """Writes the files of GROMACS; `gro` are the lines of the coordinates."""
+    atoms, copies = int(gro[1]), n ** 3
+    cell = [float(v) for v in gro[2 + atoms].split()]
+    shifts = [[i * a for i, a in zip(steps, cell)] for steps in itertools.product(range(n), repeat=3)]
     lines = [gro[0], str(atoms * copies)]
     for copy, shift in enumerate(shifts):
         for index, line in enumerate(gro[2:2 + atoms]):

@@ -50,6 +50,14 @@ pub struct StepTimes {
     pub searches: f64,
 }
 
+impl StepTimes {
+    /// Returns the times on `factor` times as many processor cores. The rest of a step takes as long as before.
+    pub fn divided_by(self, factor: f64) -> Self {
+        let StepTimes { work, search, mesh, .. } = self;
+        StepTimes { work: work / factor, search: search / factor, mesh: mesh / factor, ..self }
+    }
+}
+
 /// Mean number of commands that rank 0 sends to every other rank in a step, such as the commands to compute forces and
 /// to integrate (measured for DHFR).
 const ORDERS: f64 = 2.3;
