@@ -13,7 +13,7 @@ use crate::cell::PeriodicCell;
 use crate::pair::Grid;
 use crate::pme::{ChargeSums, Influence, MeshPotential};
 use crate::ranks::Ranks;
-use crate::simd::{Aligned16, LANES, Level, dispatch};
+use crate::simd::{Aligned16, Level, dispatch};
 use crate::system::PmeParameters;
 use crate::team::Team;
 use crate::vec3::Mat3;
@@ -73,7 +73,7 @@ impl Mesh {
             level,
             padded,
             charges: ChargeSums::default(),
-            thread_buffers: (0..buffers).map(|_| SpreadBuffer::new(&padded)).collect(),
+            thread_buffers: (0..buffers).map(|_| SpreadBuffer::new(&padded, planes.is_some())).collect(),
             spectral: Spectral::new(padded, Influence::new(&parameters, potential), parts, level, ranks),
             values: padded.grid(),
             team,
@@ -91,7 +91,7 @@ impl Mesh {
         self.spread(input);
         if let Some(planes) = &mut self.planes {
             let (own, received) = self.thread_buffers.split_at_mut(self.parts);
-            planes.send_charges(&self.spectral.slabs, own, &mut received[0]);
+            planes.send_charges(&self.spectral.slabs, own, &mut received[0], &self.padded);
         }
         let spread = Instant::now();
         let (mut energy, mut virial) =
@@ -118,23 +118,15 @@ impl Mesh {
         let atoms = MeshAtoms { grid, cell, packed, charges, padded };
         self.team.for_each(self.thread_buffers[..parts].par_iter_mut().enumerate(), |(index, buffer)| {
             let blocks = partition(charged, index, parts);
-            for (x, touched) in buffer.touched.iter_mut().enumerate() {
-                if *touched {
-                    buffer.grid[x * padded.plane / LANES..][..padded.plane / LANES].fill(Aligned16::default());
-                    *touched = false;
-                }
-            }
-            buffer.begins.fill(false);
-            let (to, begins) = (bytemuck::cast_slice_mut(&mut buffer.grid), &mut buffer.begins[..]);
+            buffer.clear(&padded);
+            let (to, begins) = (bytemuck::cast_slice_mut(&mut buffer.grid), &mut buffer.begins);
             match order {
                 4 => dispatch(level, Spread::<4, 4> { atoms, blocks, to, begins }),
                 5 => dispatch(level, Spread::<5, 8> { atoms, blocks, to, begins }),
                 6 => dispatch(level, Spread::<6, 8> { atoms, blocks, to, begins }),
                 _ => dispatch(level, Spread::<8, 8> { atoms, blocks, to, begins }),
             }
-            for (x, _) in buffer.begins.iter().enumerate().filter(|(_, begins)| **begins) {
-                buffer.touched[x..x + order].fill(true);
-            }
+            buffer.mark(order, &padded);
             buffer.fold(&padded);
         });
     }

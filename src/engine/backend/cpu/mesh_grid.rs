@@ -3,6 +3,7 @@
 use crate::memory;
 use crate::simd::{Aligned16, LANES};
 use crate::system::PmeParameters;
+use std::ops::Range;
 
 /// Strides and sizes of a mesh that is padded for splines that extend beyond the upper faces.
 #[derive(Clone, Copy, Debug)]
@@ -40,17 +41,62 @@ impl Padded {
 pub(super) struct SpreadBuffer {
     /// private charge mesh
     pub grid: Vec<Aligned16>,
-    /// whether this thread has spread charges onto each x-plane
+    /// whether there are charges on each x-plane
     pub touched: Vec<bool>,
-    /// whether the spline of any atom begins at each x-plane
-    pub begins: Vec<bool>,
+    /// whether there are charges on each row of the touched planes, by y; all other rows are zero
+    pub rows: Vec<bool>,
+    /// whether there are charges on each vector of the touched rows, by z
+    pub vectors: Vec<bool>,
+    /// whether the spline of any atom begins at each point along x; with several ranks also along y and z, because a
+    /// rank sends only the parts of planes near its atoms
+    pub begins: Vec<Vec<bool>>,
 }
 
 impl SpreadBuffer {
-    /// Creates a buffer without charges.
-    pub(super) fn new(padded: &Padded) -> Self {
-        let marks = |planes| vec![false; planes];
-        SpreadBuffer { grid: padded.grid(), touched: marks(padded.planes), begins: marks(padded.size[0]) }
+    /// Creates a buffer without charges. `shared` is true if several ranks share the mesh.
+    pub(super) fn new(padded: &Padded, shared: bool) -> Self {
+        let directions = if shared { 3 } else { 1 };
+        SpreadBuffer {
+            grid: padded.grid(),
+            touched: vec![false; padded.planes],
+            rows: vec![false; padded.plane / padded.row],
+            vectors: vec![false; padded.row / LANES],
+            begins: padded.size[..directions].iter().map(|&points| vec![false; points]).collect(),
+        }
+    }
+
+    /// Removes all charges.
+    pub(super) fn clear(&mut self, padded: &Padded) {
+        let row = padded.row / LANES;
+        let planes = self.grid.chunks_exact_mut(padded.plane / LANES).zip(&self.touched);
+        for (plane, _) in planes.filter(|(_, touched)| **touched) {
+            for rows in runs(&self.rows) {
+                plane[rows.start * row..rows.end * row].fill(Aligned16::default());
+            }
+        }
+        [&mut self.touched, &mut self.rows, &mut self.vectors].into_iter().for_each(|marks| marks.fill(false));
+        self.begins.iter_mut().for_each(|begins| begins.fill(false));
+    }
+
+    /// Marks the planes, rows and vectors that splines of order `order` reach, including the periodic images of points
+    /// in the padding.
+    pub(super) fn mark(&mut self, order: usize, padded: &Padded) {
+        let Self { touched, rows, vectors, begins, .. } = self;
+        let begins = &*begins;
+        let points = |d: usize| (0..padded.size[d]).filter(move |&point| begins[d][point]);
+        points(0).for_each(|x| touched[x..x + order].fill(true));
+        if begins.len() == 1 {
+            rows.fill(true);
+            return;
+        }
+        for y in points(1) {
+            rows[y..y + order].fill(true);
+            rows[..(y + order).saturating_sub(padded.size[1])].fill(true);
+        }
+        for z in points(2) {
+            vectors[z / LANES..(z + order).div_ceil(LANES)].fill(true);
+            vectors[..(z + order).saturating_sub(padded.size[2]).div_ceil(LANES)].fill(true);
+        }
     }
 
     /// Adds the values in the padding beyond the upper faces to their periodic images inside the mesh. The padding
@@ -62,13 +108,20 @@ impl SpreadBuffer {
             if self.touched[nx + x] {
                 self.touched[x] = true;
                 let (inside, overhang) = grid.split_at_mut(nx * plane);
-                add(&mut inside[x * plane..][..plane], &overhang[x * plane..][..plane]);
+                for rows in runs(&self.rows) {
+                    let rows = x * plane + rows.start * row..x * plane + rows.end * row;
+                    add(&mut inside[rows.clone()], &overhang[rows]);
+                }
             }
         }
         for (plane, _) in grid.chunks_exact_mut(plane).zip(&self.touched).take(nx).filter(|(_, touched)| **touched) {
             let (inside, overhang) = plane.split_at_mut(ny * row);
-            add(&mut inside[..over * row], overhang);
-            for row in inside.chunks_exact_mut(row) {
+            let (rows, padding) = self.rows.split_at(ny);
+            for rows in runs(padding) {
+                let rows = rows.start * row..rows.end * row;
+                add(&mut inside[rows.clone()], &overhang[rows]);
+            }
+            for (row, _) in inside.chunks_exact_mut(row).zip(rows).filter(|(_, touched)| **touched) {
                 // `over` is small, and for few elements a plain loop is faster than `add`
                 for z in 0..over {
                     row[z] += row[nz + z];
@@ -76,6 +129,16 @@ impl SpreadBuffer {
             }
         }
     }
+}
+
+/// Returns the ranges of consecutive marks that are set.
+fn runs(marks: &[bool]) -> impl Iterator<Item = Range<usize>> + '_ {
+    let mut end = 0;
+    let runs = marks.chunk_by(|a, b| a == b).map(move |run| {
+        end += run.len();
+        (run[0], end - run.len()..end)
+    });
+    runs.filter(|(is_set, _)| *is_set).map(|(_, range)| range)
 }
 
 /// Adds `from` to `to`, element by element.

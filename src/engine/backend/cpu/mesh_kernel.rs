@@ -23,8 +23,8 @@ pub(super) struct MeshAtoms<'a> {
 
 /// Mesh positions of sixteen slots.
 struct MeshPositions<F> {
-    /// integer part of the atom's grid coordinate along x
-    plane: [u32; LANES],
+    /// integer parts of the atom's grid coordinates along each direction
+    points: [[u32; LANES]; 3],
     /// index, in the padded mesh, of the grid point at the integer parts of the atom's grid coordinates
     index: [usize; LANES],
     /// fractional part of the atom's grid coordinate along each direction
@@ -103,7 +103,7 @@ impl MeshAtoms<'_> {
         for k in 0..LANES {
             index[k] = points[0][k] as usize * plane + points[1][k] as usize * row + points[2][k] as usize;
         }
-        MeshPositions { plane: points[0], index, fraction }
+        MeshPositions { points, index, fraction }
     }
 }
 
@@ -163,13 +163,14 @@ impl Weights {
     }
 }
 
-/// Spreads the charges of a range of blocks onto a padded mesh, and records the x-planes at which a spline begins.
-/// B-splines of order N use rows of P points, where P is N rounded up to a multiple of four.
+/// Spreads the charges of a range of blocks onto a padded mesh, and records the points at which a spline begins, along
+/// as many directions as `begins` has elements. B-splines of order N use rows of P points, where P is N rounded up to a
+/// multiple of four.
 pub(super) struct Spread<'a, const N: usize, const P: usize> {
     pub atoms: MeshAtoms<'a>,
     pub blocks: Range<usize>,
     pub to: &'a mut [f32],
-    pub begins: &'a mut [bool],
+    pub begins: &'a mut [Vec<bool>],
 }
 
 /// Sixteen slots whose charges are spread together.
@@ -228,7 +229,7 @@ fn fill_batch<S: Simd, const N: usize>(
     atoms: &MeshAtoms<'_>,
     frame: &Frame,
     blocks: Range<usize>,
-    begins: &mut [bool],
+    begins: &mut [Vec<bool>],
     batch: &mut Batch,
 ) {
     let (first, last, none) = (blocks.start, blocks.end - 1, [0.0; BLOCK]);
@@ -246,8 +247,10 @@ fn fill_batch<S: Simd, const N: usize>(
     }
     batch.index = places.index;
     charge.store(&mut batch.charge);
-    for lane in 0..LANES {
-        begins[places.plane[lane] as usize] |= batch.charge[lane] != 0.0;
+    for (begins, points) in begins.iter_mut().zip(&places.points) {
+        for lane in 0..LANES {
+            begins[points[lane] as usize] |= batch.charge[lane] != 0.0;
+        }
     }
 }
 

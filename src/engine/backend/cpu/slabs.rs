@@ -15,14 +15,23 @@ pub(in crate::backend) fn largest_mesh_part(mesh: &PmeParameters, ranks: usize) 
     pairs.div_ceil(ranks) as f64 / pairs as f64
 }
 
-/// Returns the mean number of bytes that a rank sends in one evaluation of PME on `ranks` ranks. `touched` is the mean
-/// number of planes along x on which a rank has charges. The rank itself transforms some of the `touched` planes.
-pub(in crate::backend) fn mesh_bytes_of_rank(mesh: &PmeParameters, touched: f64, ranks: usize) -> f64 {
+/// Returns the mean number of bytes that a rank sends in one evaluation of PME on `ranks` ranks. `touched` are the mean
+/// numbers of points along x, y and z on which a rank has charges, and `domains` are the numbers of domains along these
+/// directions. The rank itself transforms some of the touched planes along x.
+pub(in crate::backend) fn mesh_bytes_of_rank(mesh: &PmeParameters, touched: [f64; 3], domains: [usize; 3]) -> f64 {
+    let ranks: usize = domains.iter().product();
     let (padded, [nx, ny, nz], count) = (Padded::new(mesh), mesh.grid, ranks as f64);
-    let lent = (touched - nx as f64 / count).max(0.0);
+    let lent = (touched[0] - nx as f64 / count).max(0.0);
+    let [rows, vectors] = [padded.plane / padded.row, padded.row / LANES];
+    // Points that begin anywhere in a vector. The last domain along a direction has charges in the padding and on their
+    // periodic images.
+    let last = |k: usize| 1.0 / domains[k] as f64;
+    let of_plane = (touched[1] + padded.over as f64 * last(1)).min(rows as f64);
+    let of_row = ((touched[2] - 1.0) / LANES as f64 + 1.0 + last(2)).min(vectors as f64);
     // charges are sent to the ranks that transform the planes, and the potential is sent back; in addition each rank
-    // sends one byte per plane of the mesh to every other rank
-    let planes = 2.0 * lent * (padded.plane * size_of::<f32>()) as f64 + (nx * (ranks - 1)) as f64;
+    // sends one byte per plane, row and vector of the mesh to every other rank
+    let marks = ((nx + rows + vectors) * (ranks - 1)) as f64;
+    let planes = 2.0 * lent * of_plane * of_row * size_of::<Aligned16>() as f64 + marks;
     // the complex spectrum `[x][k_y][z]` is transposed twice
     let spectrum = nx * (ny / 2 + 1) * nz.div_ceil(LANES) * 2 * size_of::<Aligned16>();
     planes + 2.0 * spectrum as f64 * (count - 1.0) / (count * count)

@@ -5,6 +5,7 @@ use super::division::{AtomsAlong, Divisible, Division, share, work_along};
 use crate::backend::cpu::{borrowers_of_rank, largest_mesh_part, mesh_bytes_of_rank};
 use crate::error::Problem;
 use crate::system::{PmeParameters, State, System};
+use std::array::from_fn;
 use std::fmt;
 
 /// Size of the position of an atom, or of a force, in a message: three 64-bit numbers.
@@ -46,10 +47,11 @@ impl RankShare {
         let atoms = system.topology.atoms.len();
         let meshes: Vec<PmeParameters> = system.settings.meshes().collect();
         // an atom may be outside of the domain of its group, because only the center of the group must be inside
-        let overhang = (halo - radius) / widths[0];
-        let touched = |mesh: &PmeParameters| touched(mesh, &division, overhang);
-        let bytes = |mesh: &PmeParameters| mesh_bytes_of_rank(mesh, touched(mesh), ranks);
-        let planes = |mesh: &PmeParameters| touched(mesh) / mesh.grid[0] as f64;
+        let overhang = widths.map(|width| (halo - radius) / width);
+        let touched = |mesh: &PmeParameters| from_fn(|k| touched(mesh, &division, k, overhang[k]));
+        let domains = from_fn(|k| division.planes(k).len() - 1);
+        let bytes = |mesh: &PmeParameters| mesh_bytes_of_rank(mesh, touched(mesh), domains);
+        let planes = |mesh: &PmeParameters| touched(mesh)[0] / mesh.grid[0] as f64;
         Ok(RankShare {
             ranks,
             work: work(&division, &along, widths.map(|width| radius / width)),
@@ -58,7 +60,7 @@ impl RankShare {
             mesh: meshes.iter().map(|mesh| largest_mesh_part(mesh, ranks)).fold(0.0, f64::max),
             planes: meshes.iter().map(planes).fold(0.0, f64::max),
             mesh_bytes: meshes.iter().map(bytes).sum(),
-            mesh_messages: meshes.iter().map(|mesh| mesh_messages(mesh, &division, overhang, ranks)).sum(),
+            mesh_messages: meshes.iter().map(|mesh| mesh_messages(mesh, &division, overhang[0], ranks)).sum(),
             division,
         })
     }
@@ -111,10 +113,10 @@ fn halo_fraction(division: &Division, along: &AtomsAlong, halos: [f64; 3]) -> f6
     all - home
 }
 
-/// Returns the mean number of mesh planes (of constant x index) on which a rank has charges. `overhang` is the distance
-/// by which atoms may be outside their domain, as a fraction of the first lattice vector.
-fn touched(mesh: &PmeParameters, division: &Division, overhang: f64) -> f64 {
-    let (points, planes) = (mesh.grid[0] as f64, division.planes(0));
+/// Returns the mean number of mesh points along direction k on which a rank has charges. `overhang` is the distance by
+/// which atoms may be outside their domain, as a fraction of the lattice vector.
+fn touched(mesh: &PmeParameters, division: &Division, k: usize, overhang: f64) -> f64 {
+    let (points, planes) = (mesh.grid[k] as f64, division.planes(k));
     let touched = |ends: &[f64]| ((ends[1] - ends[0] + overhang) * points + mesh.order as f64).min(points);
     planes.windows(2).map(touched).sum::<f64>() / (planes.len() - 1) as f64
 }
