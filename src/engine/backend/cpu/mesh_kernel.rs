@@ -247,9 +247,10 @@ fn fill_batch<S: Simd, const N: usize>(
     }
     batch.index = places.index;
     charge.store(&mut batch.charge);
-    for (begins, points) in begins.iter_mut().zip(&places.points) {
+    for d in 0..begins.len() {
+        let begins = &mut begins[d];
         for lane in 0..LANES {
-            begins[points[lane] as usize] |= batch.charge[lane] != 0.0;
+            begins[places.points[d][lane] as usize] |= batch.charge[lane] != 0.0;
         }
     }
 }
