@@ -264,16 +264,16 @@ pub(in crate::backend) fn unsupported(feature: Feature) -> Error {
 }
 
 /// Computes forces on the CPU for positions in topology order. [`Host`] integrates the equations of motion with the
-/// forces of a force field.
+/// forces of a force field. A force field without pair lists implements only the description and the evaluation.
 pub trait ForceField: Distribution + Send {
     /// Returns a description of the device, the threads and the instruction set, for the log.
     fn description(&self) -> String;
     /// Builds a new outer pair list.
-    fn rebuild(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3]);
+    fn rebuild(&mut self, _cell: Option<&PeriodicCell>, _positions: &[Vec3]) {}
     /// Builds a new inner pair list, with a radius that exceeds the radius of the schedule by `margin` (nm).
-    fn prune(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], margin: f64);
+    fn prune(&mut self, _cell: Option<&PeriodicCell>, _positions: &[Vec3], _margin: f64) {}
     /// Informs the force field that the cell has changed slightly since the lists were built.
-    fn cell_changed(&mut self, cell: Option<&PeriodicCell>);
+    fn cell_changed(&mut self, _cell: Option<&PeriodicCell>) {}
     /// Computes forces and the other quantities of `workload`. If reciprocal-space forces are kept apart from the other
     /// forces, they are stored in [`Impulse::forces`].
     fn evaluate(
@@ -289,7 +289,9 @@ pub trait ForceField: Distribution + Send {
         None
     }
     /// Returns the seconds spent so far in each phase.
-    fn phases(&self) -> Phases;
+    fn phases(&self) -> Phases {
+        Phases::default()
+    }
     /// Returns the sizes of the present pair lists.
     fn pair_counts(&self) -> PairCounts {
         PairCounts::default()
@@ -302,9 +304,6 @@ impl ForceField for Reference {
     fn description(&self) -> String {
         "CPU reference, double precision".into()
     }
-    fn rebuild(&mut self, _: Option<&PeriodicCell>, _: &[Vec3]) {}
-    fn prune(&mut self, _: Option<&PeriodicCell>, _: &[Vec3], _: f64) {}
-    fn cell_changed(&mut self, _: Option<&PeriodicCell>) {}
     fn evaluate(
         &mut self,
         cell: Option<&PeriodicCell>,
@@ -314,8 +313,5 @@ impl ForceField for Reference {
     ) -> Result<()> {
         self.evaluate_into(cell, positions, workload, out);
         Ok(())
-    }
-    fn phases(&self) -> Phases {
-        Phases::default()
     }
 }

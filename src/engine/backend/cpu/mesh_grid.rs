@@ -45,7 +45,7 @@ pub(super) struct SpreadBuffer {
     pub touched: Vec<bool>,
     /// whether there are charges on each row of the touched planes, by y; all other rows are zero
     pub rows: Vec<bool>,
-    /// whether there are charges on each vector of the touched rows, by z
+    /// whether there are charges on each vector of the touched rows, by z; marked only with several ranks
     pub vectors: Vec<bool>,
     /// whether the spline of any atom begins at each point along x; with several ranks also along y and z, because a
     /// rank sends only the parts of planes near its atoms

@@ -2,7 +2,7 @@
 //! of the atoms. Rank 0 computes all other forces and integrates. Results are those of one rank, bit for bit.
 
 use super::{Order, Serving};
-use crate::backend::{Distribution, Evaluation, ForceField, PairCounts, Phases, Reference, Workload};
+use crate::backend::{Distribution, Evaluation, ForceField, Reference, Workload};
 use crate::cell::PeriodicCell;
 use crate::error::Result;
 use crate::ranks::{Purpose, Ranks};
@@ -42,12 +42,6 @@ impl ForceField for SharedReference {
         }
     }
 
-    fn rebuild(&mut self, _: Option<&PeriodicCell>, _: &[Vec3]) {}
-
-    fn prune(&mut self, _: Option<&PeriodicCell>, _: &[Vec3], _: f64) {}
-
-    fn cell_changed(&mut self, _: Option<&PeriodicCell>) {}
-
     fn evaluate(
         &mut self,
         cell: Option<&PeriodicCell>,
@@ -60,13 +54,5 @@ impl ForceField for SharedReference {
         }
         self.reference.evaluate_among(&self.ranks, cell, positions, workload, out);
         Ok(())
-    }
-
-    fn phases(&self) -> Phases {
-        Phases::default()
-    }
-
-    fn pair_counts(&self) -> PairCounts {
-        PairCounts::default()
     }
 }

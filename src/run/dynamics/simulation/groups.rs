@@ -1,7 +1,7 @@
 //! Tests of temperature groups, annealing and Nosé–Hoover chains, on systems with known distributions.
 
 use super::*;
-use crate::backend::{Distribution, Energies, Evaluation, ForceField, Phases};
+use crate::backend::{Distribution, Energies, Evaluation, ForceField};
 use crate::cell::PeriodicCell;
 use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::{ThermostatGroup, ThermostatKind};
@@ -32,18 +32,12 @@ impl ForceField for Well {
     fn description(&self) -> String {
         "a well".into()
     }
-    fn rebuild(&mut self, _: Option<&PeriodicCell>, _: &[Vec3]) {}
-    fn prune(&mut self, _: Option<&PeriodicCell>, _: &[Vec3], _: f64) {}
-    fn cell_changed(&mut self, _: Option<&PeriodicCell>) {}
     fn evaluate(&mut self, _: Option<&PeriodicCell>, r: &[Vec3], _: Workload, out: &mut Evaluation) -> Result<()> {
         let [kx, ky, kz] = FREQUENCIES.map(|frequency| MASS * frequency * frequency);
         out.forces = r.iter().map(|r| vec3(-kx * r.x, -ky * r.y, -kz * r.z)).collect();
         out.energies = Energies::default();
         out.energies.external = r.iter().map(|r| 0.5 * (kx * r.x * r.x + ky * r.y * r.y + kz * r.z * r.z)).sum();
         Ok(())
-    }
-    fn phases(&self) -> Phases {
-        Phases::default()
     }
 }
 

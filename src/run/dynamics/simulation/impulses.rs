@@ -2,7 +2,7 @@
 //! written in this file. Other tests cover conservation of energy, the pressure, and bitwise equality after a restart.
 
 use super::*;
-use crate::backend::{Cpu, CpuOptions, Distribution, Evaluation, ForceField, Host, Phases, Reference};
+use crate::backend::{Cpu, CpuOptions, Distribution, Evaluation, ForceField, Host, Reference};
 use crate::cell::PeriodicCell;
 use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
 use crate::ensemble::schedule::Schedule;
@@ -124,9 +124,6 @@ impl ForceField for Springs {
     fn description(&self) -> String {
         "springs".into()
     }
-    fn rebuild(&mut self, _: Option<&PeriodicCell>, _: &[Vec3]) {}
-    fn prune(&mut self, _: Option<&PeriodicCell>, _: &[Vec3], _: f64) {}
-    fn cell_changed(&mut self, _: Option<&PeriodicCell>) {}
     fn evaluate(&mut self, _: Option<&PeriodicCell>, r: &[Vec3], work: Workload, out: &mut Evaluation) -> Result<()> {
         let [fast, slow] = [Self::FAST, self.slow].map(|frequency| MASS * frequency * frequency);
         let spring = |k: f64| r.iter().map(move |r| *r * -k);
@@ -137,9 +134,6 @@ impl ForceField for Springs {
             out.energies.coulomb = r.iter().map(|r| 0.5 * slow * r.norm_squared()).sum();
         }
         Ok(())
-    }
-    fn phases(&self) -> Phases {
-        Phases::default()
     }
 }
 

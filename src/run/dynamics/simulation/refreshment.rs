@@ -1,7 +1,7 @@
 //! Tests of thermostats that renew velocities (Langevin, Andersen), on systems with known distributions.
 
 use super::*;
-use crate::backend::{Distribution, Energies, Evaluation, ForceField, Host, Phases};
+use crate::backend::{Distribution, Energies, Evaluation, ForceField, Host};
 use crate::cell::PeriodicCell;
 use crate::ensemble::thermostat::ThermostatKind;
 use crate::ensemble::velocities::maxwell_boltzmann;
@@ -46,9 +46,6 @@ impl ForceField for Wells {
     fn description(&self) -> String {
         "wells".into()
     }
-    fn rebuild(&mut self, _: Option<&PeriodicCell>, _: &[Vec3]) {}
-    fn prune(&mut self, _: Option<&PeriodicCell>, _: &[Vec3], _: f64) {}
-    fn cell_changed(&mut self, _: Option<&PeriodicCell>) {}
     fn evaluate(
         &mut self,
         _: Option<&PeriodicCell>,
@@ -61,9 +58,6 @@ impl ForceField for Wells {
         out.energies = Energies::default();
         out.energies.external = positions.iter().enumerate().map(|(i, r)| 0.5 * constant(i) * r.norm_squared()).sum();
         Ok(())
-    }
-    fn phases(&self) -> Phases {
-        Phases::default()
     }
 }
 
