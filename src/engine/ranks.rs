@@ -53,12 +53,35 @@ struct Connection {
 }
 
 impl Connection {
-    /// Counts `messages` messages of `bytes` bytes each, which this rank sends.
+    /// Counts `messages` messages with `bytes` bytes together, which this rank sends.
     fn count(&self, messages: usize, bytes: usize) {
         if let Some(purpose) = self.purpose {
             self.counters.count(purpose, messages, bytes);
         }
     }
+
+    /// Counts a gather of `bytes` bytes from each of `ranks` ranks.
+    fn count_gather(&self, ranks: usize, bytes: usize) {
+        self.count(rounds(ranks), (ranks - 1) * bytes);
+    }
+}
+
+/// Returns the number of rounds of messages, ⌈log₂ n⌉, in which n ranks gather small arrays on all ranks, or rank 0
+/// sends a message to all ranks. MPI libraries gather in so many rounds by recursive doubling or by the algorithm of
+/// Bruck ([Thakur, Rabenseifner and Gropp, 2005](https://doi.org/10.1177/1094342005051521)).
+pub(crate) fn rounds(ranks: usize) -> usize {
+    ranks.next_power_of_two().trailing_zeros() as usize
+}
+
+/// Returns the ranks to which a rank passes on a message from rank 0 to all of `ranks` ranks: a binomial tree.
+fn receivers(rank: usize, ranks: usize) -> impl Iterator<Item = usize> {
+    let rounds = if rank == 0 { rounds(ranks) } else { rank.trailing_zeros() as usize };
+    (0..rounds).rev().map(move |round| rank + (1 << round)).filter(move |&to| to < ranks)
+}
+
+/// Returns the rank from which a rank other than rank 0 receives a message from rank 0 to all ranks.
+fn sender(rank: usize) -> usize {
+    rank & (rank - 1)
 }
 
 /// Handle of a process among the ranks that the launcher started. All clones of a handle refer to the same process and
@@ -143,7 +166,7 @@ impl Ranks {
         match &self.connection {
             None => vec![own.to_vec()],
             Some(connection) => {
-                connection.count(self.count - 1, own.len());
+                connection.count_gather(self.count, own.len());
                 connection.network.gather(own)
             }
         }
@@ -182,7 +205,7 @@ impl Ranks {
         match &self.connection {
             None => all.copy_from_slice(own),
             Some(connection) => {
-                connection.count(self.count - 1, own.len());
+                connection.count_gather(self.count, own.len());
                 connection.network.gather_equal(own, all);
             }
         }
@@ -237,12 +260,27 @@ impl Ranks {
         }
     }
 
-    /// Sends a message to all other ranks. Not collective.
-    pub fn send_to_others<T: Serialize>(&self, message: &T) {
+    /// Sends a message from rank 0 to all other ranks, which receive it with [`Ranks::receive_broadcast`]. Rank 0 sends
+    /// ⌈log₂ n⌉ messages to n ranks; the receivers pass the message on. Only rank 0 may call this function.
+    pub fn broadcast<T: Serialize>(&self, message: &T) {
         if let Some(connection) = &self.connection {
-            let bytes = encode(message);
-            connection.count(self.count - 1, bytes.len());
-            (0..self.count).filter(|&to| to != self.rank).for_each(|to| connection.network.send(to, &bytes));
+            self.pass_on(connection, &encode(message));
+        }
+    }
+
+    /// Waits for the next message that rank 0 sends with [`Ranks::broadcast`], passes it on to other ranks, and returns
+    /// it. Returns `None` if there is only one rank. Only ranks other than rank 0 may call this function.
+    pub fn receive_broadcast<T: DeserializeOwned>(&self) -> Option<T> {
+        let connection = self.connection.as_ref()?;
+        let bytes = connection.network.receive_from(sender(self.rank));
+        self.pass_on(connection, &bytes);
+        Some(decode(&bytes))
+    }
+
+    fn pass_on(&self, connection: &Connection, bytes: &[u8]) {
+        for to in receivers(self.rank, self.count) {
+            connection.count(1, bytes.len());
+            connection.network.send(to, bytes);
         }
     }
 
@@ -293,12 +331,20 @@ impl Ranks {
         decode(&received)
     }
 
-    /// Sends `to[k]` to rank k, and returns the values that all ranks, including this rank, sent to this rank.
-    pub fn exchange_all<T: Serialize + DeserializeOwned + Default>(&self, mut to: Vec<T>) -> Vec<T> {
-        let mut received: Vec<T> = (0..self.count).map(|_| T::default()).collect();
-        received[self.rank] = std::mem::take(&mut to[self.rank]);
-        for (to_rank, from) in self.partners() {
-            received[from] = self.exchange_any(to_rank, &to[to_rank], from);
+    /// Sends the value `values[k]`, if any, to rank k. Returns the values that all ranks, including this rank, sent to
+    /// this rank, in rank order. Ranks without a value for each other exchange no message.
+    pub fn exchange_some<T: Serialize + DeserializeOwned>(&self, mut values: Vec<Option<T>>) -> Vec<Option<T>> {
+        let own = values[self.rank].take();
+        let to_send: Vec<Vec<u8>> = values.iter().map(|value| value.as_ref().map_or(vec![], encode)).collect();
+        let lengths: Vec<u64> = to_send.iter().map(|bytes| bytes.len() as u64).collect();
+        let mut all = vec![0u64; self.count * self.count];
+        self.gather_equal(bytemuck::cast_slice(&lengths), bytemuck::cast_slice_mut(&mut all));
+        let mut received: Vec<Option<T>> = (0..self.count).map(|_| None).collect();
+        received[self.rank] = own;
+        for (to, from) in self.partners() {
+            let mut bytes = vec![0; all[from * self.count + self.rank] as usize];
+            self.exchange(to, &to_send[to], from, &mut bytes);
+            received[from] = Some(bytes).filter(|bytes| !bytes.is_empty()).map(|bytes| decode(&bytes));
         }
         received
     }
@@ -337,19 +383,56 @@ mod tests {
     }
 
     #[test]
+    fn a_broadcast_reaches_every_rank_once_in_few_rounds() {
+        for count in 1..70 {
+            let mut arrival = vec![0; count]; // round in which a rank has the message
+            for rank in 0..count {
+                for (turn, to) in receivers(rank, count).enumerate() {
+                    assert!(rank < to && arrival[to] == 0 && sender(to) == rank, "{rank} to {to} of {count}");
+                    arrival[to] = arrival[rank] + turn + 1;
+                }
+            }
+            assert!(arrival[1..].iter().all(|&round| (1..=rounds(count)).contains(&round)), "{count}: {arrival:?}");
+        }
+        let received = Ranks::threads(6, |ranks| {
+            if !ranks.is_first() {
+                return [(); 2].map(|()| ranks.receive_broadcast::<String>());
+            }
+            ["a", "b"].map(|message| {
+                ranks.broadcast(&message);
+                Some(message.to_owned())
+            })
+        });
+        assert!(received.iter().all(|found| found.each_ref().map(Option::as_deref) == [Some("a"), Some("b")]));
+        assert_eq!(Ranks::alone().receive_broadcast::<u8>(), None);
+    }
+
+    #[test]
+    fn values_reach_the_ranks_for_which_they_are() {
+        let found = Ranks::threads(4, |ranks| {
+            let own = ranks.rank();
+            ranks.exchange_some((0..4).map(|to| (own <= to).then(|| "x".repeat(10 * own + to))).collect())
+        });
+        for (to, received) in found.into_iter().enumerate() {
+            let expected = (0..4).map(|from| (from <= to).then(|| "x".repeat(10 * from + to)));
+            assert_eq!(received, expected.collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
     fn groups_have_networks_of_their_own() {
         let sums = Ranks::threads(5, |ranks| {
             let group = ranks.split(ranks.rank() / 2);
             let leaders = ranks.split(usize::from(!group.is_first()));
             // a message sent in the network `group` must not arrive in the network `leaders`
             if group.is_first() {
-                group.send_to_others(&ranks.rank());
+                group.broadcast(&ranks.rank());
             }
             ranks.barrier();
             assert!(leaders.receive::<usize>().is_none());
             // the barrier ensures that all ranks have checked for messages before a rank sends a message to the leaders
             ranks.barrier();
-            let first = if group.is_first() { None } else { group.receive_from::<usize>(0) };
+            let first = if group.is_first() { None } else { group.receive_broadcast::<usize>() };
             (group.rank(), group.count(), first, group.gather(&ranks.rank()), leaders.gather(&ranks.rank()))
         });
         assert_eq!(sums[0], (0, 2, None, vec![0, 1], vec![0, 2, 4]));

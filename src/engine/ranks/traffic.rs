@@ -1,9 +1,9 @@
 //! Counters of the bytes and messages that a rank sends, by purpose.
 //!
-//! The counters count the payloads that a rank passes to the [`super::Network`]. A message to one rank counts as one
-//! message. A message to all other ranks and a gather over n ranks count as n − 1 messages. An empty message counts as
-//! a message. The counters do not count barriers, splits, message headers, or additional messages of the transport,
-//! such as the lengths of gathered arrays or the internal messages of a collective operation of MPI.
+//! The counters count the payloads that a rank passes to the [`super::Network`]. A gather over n ranks counts as
+//! ⌈log₂ n⌉ messages with n − 1 times the bytes of the rank, as MPI libraries gather small arrays
+//! ([`super::rounds`]). An empty message counts as a message. The counters do not count barriers, splits, message
+//! headers, or the lengths of gathered arrays.
 
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -76,10 +76,10 @@ impl Traffic {
 pub(super) struct Counters([[AtomicU64; 2]; PURPOSES]);
 
 impl Counters {
-    /// Counts `messages` messages of `bytes` bytes each.
+    /// Counts `messages` messages with `bytes` bytes together.
     pub(super) fn count(&self, purpose: Purpose, messages: usize, bytes: usize) {
         let [of_bytes, of_messages] = &self.0[purpose as usize];
-        of_bytes.fetch_add((messages * bytes) as u64, Ordering::Relaxed);
+        of_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
         of_messages.fetch_add(messages as u64, Ordering::Relaxed);
     }
 
@@ -118,11 +118,11 @@ mod tests {
     #[test]
     fn payloads_are_counted_once_for_each_receiver() {
         for count in [2, 4] {
-            let others = count as u64 - 1;
+            let (others, rounds) = (count as u64 - 1, if count == 2 { 1 } else { 2 });
             Ranks::threads(count, |ranks| {
                 let (above, below) = ((ranks.rank() + 1) % count, (ranks.rank() + count - 1) % count);
                 let sum = counted(&ranks, Purpose::Sums, |ranks| ranks.sum(&mut [1.0, 2.0, 3.0]));
-                assert_eq!(sum, [24 * others, others]);
+                assert_eq!(sum, [24 * others, rounds]);
                 let pulse = counted(&ranks, Purpose::HaloForces, |ranks| {
                     ranks.exchange(above, &[1; 10], below, &mut [0; 10]);
                 });
@@ -133,16 +133,18 @@ mod tests {
                     ranks.exchange_any(above, &vec![1u8, 2, 3], below);
                 });
                 assert_eq!(any, [8 + 4, 2]);
-                // a number below 128 is encoded in one byte
+                // a number below 128 is encoded in one byte; of four ranks, rank 0 sends a message for all ranks to the
+                // ranks 1 and 2, and rank 2 passes the message on to rank 3
                 let order = counted(&ranks, Purpose::Commands, |ranks| {
                     if ranks.is_first() {
-                        ranks.send_to_others(&7u32);
+                        ranks.broadcast(&7u32);
                         ranks.send(1, &8u32);
                     } else {
-                        assert_eq!(ranks.receive_from::<u32>(0), Some(7));
+                        assert_eq!(ranks.receive_broadcast::<u32>(), Some(7));
                     }
                 });
-                assert_eq!(order, if ranks.is_first() { [others + 1, others + 1] } else { [0, 0] });
+                let sent = if ranks.is_first() { rounds + 1 } else { u64::from(count == 4 && ranks.rank() == 2) };
+                assert_eq!(order, [sent; 2]);
                 // messages without a purpose and barriers are not counted
                 let nothing = counted(&ranks, Purpose::Mesh, |_| {
                     ranks.gather(&1);

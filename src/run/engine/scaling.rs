@@ -58,14 +58,11 @@ impl StepTimes {
     }
 }
 
-/// Mean number of commands that rank 0 sends to every other rank in a step, such as the commands to compute forces and
-/// to integrate (measured for DHFR).
+/// Mean number of commands of rank 0 to all ranks in a step, such as the commands to compute forces and to integrate
+/// (measured for DHFR).
 const ORDERS: f64 = 2.3;
-/// Mean number of messages that a rank sends to every other rank in a step for sums over all ranks (0.38 was measured
-/// for DHFR with velocity rescaling).
+/// Mean number of sums over all ranks in a step (0.38 was measured for DHFR with velocity rescaling).
 const SUMS: f64 = 0.4;
-/// Number of messages that a rank sends to every other rank in a pair search, when atoms move to another domain.
-const MIGRATION: f64 = 5.0;
 
 /// Time of a step on several ranks, in s.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -89,12 +86,11 @@ impl Forecast {
 
     /// Returns the forecast for a system whose step has the times `step` on one rank.
     pub fn new(step: &StepTimes, share: &RankShare, network: &Network) -> Self {
-        let others = (share.ranks - 1) as f64;
         let sorted = share.work + share.halo_atoms / share.atoms.max(1) as f64;
         let (messages, bytes) = (share.halo_messages() as f64, share.halo_bytes());
         // positions are sent before each force evaluation and pruning, and forces are sent back
         let exchanges = 2.0 + step.prunings;
-        let small = others * (ORDERS + SUMS + MIGRATION * step.searches);
+        let small = (ORDERS + SUMS) * share.gather_messages() as f64 + step.searches * share.search_messages() as f64;
         Forecast {
             compute: step.work * share.work + step.search * sorted.min(1.0) + step.mesh * share.mesh + step.rest,
             halo: exchanges * network.seconds(messages, bytes),

@@ -21,14 +21,14 @@ impl SharedReference {
     pub fn new(serving: &Serving, system: &System) -> Result<Self> {
         let reference = Reference::new(system)?;
         let ranks = serving.ranks.for_purpose(Purpose::Commands);
-        ranks.send_to_others(&Order::BeginReference(Box::new(system.clone())));
+        ranks.broadcast(&Order::BeginReference(Box::new(system.clone())));
         Ok(SharedReference { ranks, reference })
     }
 }
 
 impl Drop for SharedReference {
     fn drop(&mut self) {
-        self.ranks.send_to_others(&Order::End);
+        self.ranks.broadcast(&Order::End);
     }
 }
 
@@ -50,7 +50,7 @@ impl ForceField for SharedReference {
         out: &mut Evaluation,
     ) -> Result<()> {
         if self.ranks.count() > 1 {
-            self.ranks.send_to_others(&Order::Pairs(cell.copied(), positions.to_vec()));
+            self.ranks.broadcast(&Order::Pairs(cell.copied(), positions.to_vec()));
         }
         self.reference.evaluate_among(&self.ranks, cell, positions, workload, out);
         Ok(())

@@ -92,18 +92,18 @@ impl DivisionContext<'_> {
     /// Sends groups to their new home ranks, with their positions and with their vectors in the arrays `others`, each
     /// of which may be empty. All ranks call this function together.
     pub(super) fn migrate(&self, groups: &mut Vec<u32>, positions: &mut Vec<Vec3>, others: &mut [&mut Vec<Vec3>]) {
-        let nobody = || Migrants { others: vec![vec![]; others.len()], ..Migrants::default() };
-        let mut leaving: Vec<Migrants> = (0..self.ranks.count()).map(|_| nobody()).collect();
+        let mut leaving: Vec<Option<Migrants>> = (0..self.ranks.count()).map(|_| None).collect();
         for (group, range) in self.ranges(groups) {
             let (rank, _) = self.division.home_of(self.cell.to_fractional(center(&positions[range.clone()])));
-            let to = &mut leaving[rank];
+            let nobody = || Migrants { others: vec![vec![]; others.len()], ..Migrants::default() };
+            let to = leaving[rank].get_or_insert_with(nobody);
             to.groups.push(group);
             to.positions.extend_from_slice(&positions[range.clone()]);
             for (to, array) in to.others.iter_mut().zip(&*others) {
                 to.extend_from_slice(array.get(range.clone()).unwrap_or(&[]));
             }
         }
-        let arrived = self.ranks.exchange_all(leaving);
+        let arrived: Vec<Migrants> = self.ranks.exchange_some(leaving).into_iter().flatten().collect();
         let mut sorted: Vec<(u32, usize, Range<usize>)> = arrived
             .iter()
             .enumerate()

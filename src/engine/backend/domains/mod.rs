@@ -104,7 +104,8 @@ impl Serving {
     /// and reports them.
     pub fn serve(&self) {
         let mut served = Served::Nothing;
-        while let Some(order) = self.ranks.receive_from(0) {
+        let orders = self.ranks.for_purpose(Purpose::Commands);
+        while let Some(order) = orders.receive_broadcast() {
             match (order, &mut served) {
                 (Order::Begin(system, schedule), _) => {
                     let host = self.host(*system, None, schedule);
@@ -129,16 +130,17 @@ impl Serving {
 
     /// Makes the other ranks return from [`Serving::serve`].
     pub fn release(ranks: &Ranks) {
-        ranks.send_to_others(&Order::Quit);
+        ranks.broadcast(&Order::Quit);
     }
 
-    /// Returns the counts of messages and bytes that each rank has sent so far, except for the messages of this
-    /// function itself. The other ranks must be in [`Serving::serve`]. Returns an empty list for a single rank.
+    /// Returns the counts of messages and bytes that each rank has sent so far, with the command of this function that
+    /// a rank has sent to other ranks. The other ranks must be in [`Serving::serve`]. Returns an empty list for a
+    /// single rank.
     pub fn traffic(ranks: &Ranks) -> Vec<Traffic> {
         if ranks.count() == 1 {
             return vec![];
         }
-        ranks.send_to_others(&Order::Traffic);
+        ranks.for_purpose(Purpose::Commands).broadcast(&Order::Traffic);
         ranks.gather(&ranks.sent())
     }
 
@@ -251,14 +253,14 @@ impl Domains {
     pub fn new(serving: &Serving, system: &System, schedule: ListSchedule) -> Result<Self> {
         let ranks = serving.ranks.for_purpose(Purpose::Commands);
         let compact = Box::new(CompactSystem::new(system));
-        ranks.send_to_others(&Order::Begin(compact.clone(), schedule));
+        ranks.broadcast(&Order::Begin(compact.clone(), schedule));
         let host = serving.host(*compact, Some(system), schedule)?;
         Ok(Domains { ranks, host, evaluation: Evaluation::default(), previous: vec![] })
     }
 
     /// Sends a command to the other ranks and executes it on this rank.
     fn order(&mut self, order: Order) -> Result<()> {
-        self.ranks.send_to_others(&order);
+        self.ranks.broadcast(&order);
         let done = execute(&mut self.host, order);
         self.after(done)
     }
@@ -266,7 +268,7 @@ impl Domains {
     /// Returns `done`. If `done` is an error, first collects the last valid positions from all ranks.
     fn after<T>(&mut self, done: Result<T>) -> Result<T> {
         if done.is_err() {
-            self.ranks.send_to_others(&Order::PreviousPositions);
+            self.ranks.broadcast(&Order::PreviousPositions);
             self.host.field().collect(self.host.previous_positions().1, &mut self.previous);
         }
         done
@@ -275,7 +277,7 @@ impl Domains {
 
 impl Drop for Domains {
     fn drop(&mut self) {
-        self.ranks.send_to_others(&Order::End);
+        self.ranks.broadcast(&Order::End);
     }
 }
 
@@ -289,13 +291,13 @@ impl Backend for Domains {
     }
 
     fn upload(&mut self, state: &State) -> Result<()> {
-        self.ranks.send_to_others(&Order::Upload);
+        self.ranks.broadcast(&Order::Upload);
         let done = upload(&mut self.host, Some(state));
         self.after(done)
     }
 
     fn download(&self, state: &mut State) -> Result<()> {
-        self.ranks.send_to_others(&Order::Download);
+        self.ranks.broadcast(&Order::Download);
         download(&self.host, state)
     }
 
@@ -316,7 +318,7 @@ impl Backend for Domains {
     }
 
     fn lists_expired(&mut self, lists: &ListSchedule, must_know: bool) -> Result<bool> {
-        self.ranks.send_to_others(&Order::ListsExpired(*lists));
+        self.ranks.broadcast(&Order::ListsExpired(*lists));
         self.host.lists_expired(lists, must_know)
     }
 
@@ -325,12 +327,12 @@ impl Backend for Domains {
     }
 
     fn list_positions(&self, list: ListLevel, state: &mut State) -> Result<()> {
-        self.ranks.send_to_others(&Order::ListPositions(list));
+        self.ranks.broadcast(&Order::ListPositions(list));
         list_positions(&self.host, list, state)
     }
 
     fn forces(&mut self, workload: Workload) -> Result<()> {
-        self.ranks.send_to_others(&Order::Forces(workload));
+        self.ranks.broadcast(&Order::Forces(workload));
         let done = self.host.forces(workload);
         let done = done.map(|()| collect_evaluation(&self.host, workload, &mut self.evaluation));
         self.after(done)
@@ -351,7 +353,7 @@ impl Backend for Domains {
     }
 
     fn integrate(&mut self, step: Leapfrog, refreshment: Option<&Refreshment>) -> Result<Kinetic> {
-        self.ranks.send_to_others(&Order::Integrate(step, refreshment.cloned()));
+        self.ranks.broadcast(&Order::Integrate(step, refreshment.cloned()));
         let done = self.host.integrate(step, refreshment);
         self.after(done)
     }
@@ -361,7 +363,7 @@ impl Backend for Domains {
     }
 
     fn try_volume(&mut self, trial: &VolumeTrial, workload: Workload, lists: &ListSchedule) -> Result<()> {
-        self.ranks.send_to_others(&Order::TryVolume(*trial, workload, *lists));
+        self.ranks.broadcast(&Order::TryVolume(*trial, workload, *lists));
         let done = self.host.try_volume(trial, workload, lists);
         let done = done.map(|()| collect_evaluation(&self.host, workload, &mut self.evaluation));
         self.after(done)
@@ -388,7 +390,7 @@ impl Backend for Domains {
     }
 
     fn pair_counts(&self) -> Result<PairCounts> {
-        self.ranks.send_to_others(&Order::PairCounts);
+        self.ranks.broadcast(&Order::PairCounts);
         self.host.pair_counts()
     }
 }

@@ -4,6 +4,7 @@
 use super::division::{AtomsAlong, Divisible, Division, share, work_along};
 use crate::backend::cpu::{borrowers_of_rank, largest_mesh_part, mesh_bytes_of_rank};
 use crate::error::Problem;
+use crate::ranks::rounds;
 use crate::system::{PmeParameters, State, System};
 use std::array::from_fn;
 use std::fmt;
@@ -75,6 +76,19 @@ impl RankShare {
     pub fn halo_messages(&self) -> usize {
         self.division.divided().into_iter().filter(|&divided| divided).count()
     }
+
+    /// Returns the number of messages that a rank sends in a pair search: four gathers over all ranks, halo groups with
+    /// their length along each divided direction, and atoms that move to the domains around the rank's domain.
+    pub fn search_messages(&self) -> usize {
+        let around: usize = (0..3).map(|k| (self.division.planes(k).len() - 1).min(3)).product();
+        4 * self.gather_messages() + 2 * self.halo_messages() + around - 1
+    }
+
+    /// Returns the number of messages, one after another, in which all ranks gather small arrays, or rank 0 sends a
+    /// command to all ranks.
+    pub fn gather_messages(&self) -> usize {
+        rounds(self.ranks)
+    }
 }
 
 impl fmt::Display for RankShare {
@@ -121,10 +135,10 @@ fn touched(mesh: &PmeParameters, division: &Division, k: usize, overhang: f64) -
     planes.windows(2).map(touched).sum::<f64>() / (planes.len() - 1) as f64
 }
 
-/// Returns the mean number of messages that a rank sends in an evaluation of PME. A rank sends three messages to every
-/// other rank: a message that marks the planes on which the rank has charges, and one message for each of two
-/// transposes. A rank also sends its charges to each rank that transforms planes on which these charges lie, and sends
-/// the potential back to each rank that has sent charges.
+/// Returns the mean number of messages that a rank sends in an evaluation of PME. All ranks gather the marks of the
+/// planes on which a rank has charges. A rank sends one message for each of two transposes to every other rank. A rank
+/// also sends its charges to each rank that transforms planes on which these charges lie, and sends the potential back
+/// to each rank that has sent charges.
 fn mesh_messages(mesh: &PmeParameters, division: &Division, overhang: f64, ranks: usize) -> f64 {
     let points = mesh.grid[0] as f64;
     let borrowers = |rank: usize| {
@@ -133,5 +147,5 @@ fn mesh_messages(mesh: &PmeParameters, division: &Division, overhang: f64, ranks
         let last = ((high + 0.5 * overhang) * points).floor() as i64 + mesh.order as i64;
         borrowers_of_rank(mesh, first..last, rank, ranks)
     };
-    (3 * (ranks - 1)) as f64 + 2.0 * (0..ranks).map(borrowers).sum::<usize>() as f64 / ranks as f64
+    (rounds(ranks) + 2 * (ranks - 1)) as f64 + 2.0 * (0..ranks).map(borrowers).sum::<usize>() as f64 / ranks as f64
 }

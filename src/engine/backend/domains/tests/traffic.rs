@@ -53,17 +53,18 @@ fn messages_of_a_force_evaluation_follow_from_the_halo() {
                 assert_eq!(forces.of(Purpose::HaloForces).bytes, VECTOR * *halo as u64, "{name} on {count} ranks");
                 let messages = |purpose| forces.of(purpose).messages;
                 assert_eq!([messages(Purpose::HaloPositions), messages(Purpose::HaloForces)], [*pulses; 2]);
-                // messages to each of the other ranks: marks of planes and two transposes, and, if both ranks have
-                // common planes, charges of planes and planes of the potential
-                let others = count as u64 - 1;
-                assert!((3 * others + 2..=5 * others).contains(&messages(Purpose::Mesh)), "{name} on {count} ranks");
+                // a gather of the marks of planes, messages to each of the other ranks for two transposes, and, if both
+                // ranks have common planes, charges of planes and planes of the potential
+                let (others, rounds) = (count as u64 - 1, u64::from(count.ilog2()));
+                let expected = 2 * others + rounds + 2..=4 * others + rounds;
+                assert!(expected.contains(&messages(Purpose::Mesh)), "{name} on {count} ranks");
                 for purpose in [Purpose::Migration, Purpose::Sums, Purpose::Commands, Purpose::Output] {
                     assert_eq!(messages(purpose), 0, "{purpose:?}");
                 }
-                // messages of a search: migrating atoms and three gathers to each of the other ranks, and halo groups
-                // along each divided direction; migrating atoms and halo groups are sent as two messages, a length and
-                // a value
-                assert_eq!(search.of(Purpose::Migration).messages, 5 * (count as u64 - 1) + 2 * pulses);
+                // messages of a search: four gathers, halo groups along each divided direction, sent as two messages, a
+                // length and a value, and atoms that migrate to some of the other ranks
+                let fewest = 4 * rounds + 2 * pulses;
+                assert!((fewest..=fewest + others).contains(&search.of(Purpose::Migration).messages));
                 assert_eq!(search.of(Purpose::HaloPositions).messages, 0);
             }
         }
@@ -111,14 +112,18 @@ fn rank_0_reads_the_counters_of_all_ranks_and_counts_its_orders() {
         (read, again, Serving::traffic(&serving.ranks), domains.host.field().atoms_here().0)
     });
     assert_eq!(read.len(), 4);
-    assert!(read == again, "reading the counters is counted");
-    let order = |rank: usize| ordered[rank].of(Purpose::Commands).messages - read[rank].of(Purpose::Commands).messages;
-    assert_eq!([0, 1, 2, 3].map(order), [3, 0, 0, 0]);
+    let orders = |after: &[Traffic], before: &[Traffic]| {
+        [0, 1, 2, 3]
+            .map(|rank: usize| after[rank].of(Purpose::Commands).messages - before[rank].of(Purpose::Commands).messages)
+    };
+    // an order is sent by rank 0 to the ranks 1 and 2, and by rank 2 to rank 3; reading the counters is an order
+    assert_eq!(orders(&again, &read), [2, 0, 1, 0]);
+    assert_eq!(orders(&ordered, &again), [4, 0, 2, 0]);
     // energies and virial are gathered once after a check for failures; rank 0 collects the forces and the numbers of
     // their atoms
     for (rank, (after, before)) in ordered.iter().zip(&read).enumerate() {
         let messages = |purpose| after.of(purpose).messages - before.of(purpose).messages;
-        assert_eq!([messages(Purpose::Sums), messages(Purpose::Output)], [2 * 3, if rank == 0 { 0 } else { 2 }]);
+        assert_eq!([messages(Purpose::Sums), messages(Purpose::Output)], [2 * 2, if rank == 0 { 0 } else { 2 }]);
     }
     let output: u64 =
         ordered.iter().zip(&read).map(|(a, b)| a.of(Purpose::Output).bytes - b.of(Purpose::Output).bytes).sum();
