@@ -54,6 +54,18 @@ pub const LANES: usize = 16;
 #[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Aligned16(pub [f32; LANES]);
 
+impl Add for Aligned16 {
+    type Output = Self;
+
+    #[inline(always)]
+    fn add(mut self, other: Self) -> Self {
+        for lane in 0..LANES {
+            self.0[lane] += other.0[lane];
+        }
+        self
+    }
+}
+
 /// Five tables of 32 floats, aligned to a cache line.
 #[repr(C, align(64))]
 #[derive(Clone, Copy, Debug, PartialEq)]

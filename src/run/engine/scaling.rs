@@ -39,8 +39,8 @@ pub struct StepTimes {
     pub work: f64,
     /// time of the pair search, including the sorting of halo atoms
     pub search: f64,
-    /// time of the Fourier transforms; on several ranks this time is proportional to the number of mesh planes of a
-    /// rank
+    /// time of the Fourier transforms; on several ranks this time is proportional to the part of the mesh that a rank
+    /// transforms
     pub mesh: f64,
     /// time that does not decrease when the number of ranks increases
     pub rest: f64,

@@ -4,9 +4,9 @@
 //! need no periodic indices. [`Spectral`] sums the meshes in a fixed order and computes the padded potential, from
 //! which forces are gathered. Energy and virial are sums over the spectrum, computed only on request.
 
+use super::mesh_exchange::MeshExchange;
 use super::mesh_grid::{Padded, SpreadBuffer};
 use super::mesh_kernel::{Gather, MeshAtoms, Spread};
-use super::mesh_planes::PlaneExchange;
 use super::spectral::Spectral;
 use super::threads::partition;
 use crate::cell::PeriodicCell;
@@ -46,8 +46,8 @@ pub(super) struct Mesh {
     team: Arc<Team>,
     /// number of work partitions that spread charges; the additional buffer for charges from other ranks is not counted
     parts: usize,
-    /// exchange of planes with the other ranks that share the mesh
-    planes: Option<PlaneExchange>,
+    /// exchange of charges and potential with the other ranks that share the mesh
+    exchange: Option<MeshExchange>,
     /// wall times of spreading and solving
     pub times: MeshTimes,
 }
@@ -64,21 +64,21 @@ impl Mesh {
         ranks: &Ranks,
     ) -> Self {
         let padded = Padded::new(&parameters);
-        let planes = (ranks.count() > 1).then(|| PlaneExchange::new(ranks.count(), &padded));
+        let exchange = (ranks.count() > 1).then(|| MeshExchange::new(ranks.count(), &padded));
         // the last buffer is for charges from other ranks
-        let buffers = parts + usize::from(planes.is_some());
+        let buffers = parts + usize::from(exchange.is_some());
         Mesh {
             parameters,
             potential,
             level,
             padded,
             charges: ChargeSums::default(),
-            thread_buffers: (0..buffers).map(|_| SpreadBuffer::new(&padded, planes.is_some())).collect(),
+            thread_buffers: (0..buffers).map(|_| SpreadBuffer::new(&padded, exchange.is_some())).collect(),
             spectral: Spectral::new(padded, Influence::new(&parameters, potential), parts, level, ranks),
             values: padded.grid(),
             team,
             parts,
-            planes,
+            exchange,
             times: MeshTimes::default(),
         }
     }
@@ -89,15 +89,15 @@ impl Mesh {
         let cell = input.cell;
         let start = Instant::now();
         self.spread(input);
-        if let Some(planes) = &mut self.planes {
+        if let Some(exchange) = &mut self.exchange {
             let (own, received) = self.thread_buffers.split_at_mut(self.parts);
-            planes.send_charges(&self.spectral.slabs, own, &mut received[0], &self.padded);
+            exchange.send_charges(&self.spectral.pencils, own, &mut received[0], &self.padded);
         }
         let spread = Instant::now();
         let (mut energy, mut virial) =
             self.spectral.solve(&self.team, &self.thread_buffers, cell, &mut self.values, sums);
-        if let Some(planes) = &mut self.planes {
-            planes.send_potential(&self.spectral.slabs, &mut self.values);
+        if let Some(exchange) = &mut self.exchange {
+            exchange.send_potential(&self.spectral.pencils, &mut self.values, &self.padded);
         }
         self.spectral.fill_last_planes(&self.team, &mut self.values);
         if sums {

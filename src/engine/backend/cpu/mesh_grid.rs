@@ -30,6 +30,20 @@ impl Padded {
         Padded { size: parameters.grid, over, row, plane: (ny + over) * row, planes: nx + over }
     }
 
+    /// Copies the first rows of a plane into the padding behind its last row, and the first points of every row into
+    /// the padding behind the last point.
+    pub(super) fn fill_overhang(&self, plane: &mut [f32]) {
+        let Padded { size: [_, ny, nz], row, over, .. } = *self;
+        // a plain loop over the few padding points of a row is faster than a slice copy, which would be a call for each
+        // row
+        for z in 0..over {
+            for y in 0..ny {
+                plane[y * row + nz + z] = plane[y * row + z];
+            }
+        }
+        plane.copy_within(..over * row, ny * row);
+    }
+
     /// Allocates all planes, filled with zeros. Planes to which nothing is written take no memory: with several ranks,
     /// the planes far from the atoms of this rank.
     pub(super) fn grid(&self) -> Vec<Aligned16> {

@@ -14,14 +14,15 @@
 
 use super::influence_kernel::{Fill, Sum};
 use super::mesh_grid::{Padded, SpreadBuffer};
-use super::slabs::{Slabs, Turned};
+use super::pencils::{Exchanged, Own, Pencils};
+use super::spectral_kernel::{Join, Multiply, Separate, Turn};
 use crate::arrays::map;
 use crate::cell::PeriodicCell;
 use crate::compute::{LineFft, Lines, LinesMut, Split};
 use crate::memory;
 use crate::pme::Influence;
-use crate::ranks::{Purpose, Ranks};
-use crate::simd::{Aligned16, Arithmetic, Float, Kernel, LANES, Level, Simd, dispatch};
+use crate::ranks::Ranks;
+use crate::simd::{Aligned16, LANES, Level, dispatch};
 use crate::team::Team;
 use crate::vec3::Mat3;
 use rayon::prelude::*;
@@ -45,17 +46,19 @@ struct Scratch {
 /// Fourier transforms and influence function of one mesh.
 pub(super) struct Spectral {
     level: Level,
-    pub(super) slabs: Slabs,
+    pub(super) pencils: Pencils,
     padded: Padded,
     influence: Influence,
     /// 1-D transforms along x, y, z
     plans: [LineFft; 3],
     /// spectrum after the first pass, `[x][k_y][block of z]`
-    forward: Turned,
+    forward: Exchanged,
+    /// spectrum within the second pass, `[k_y][block of z][k_x]`; `None` if this rank has all z
+    columns: Option<Exchanged>,
     /// spectrum after the second pass, `[k_y][x][block of z]`
-    backward: Turned,
-    /// influence function for `green_cell`, `[k_y][block of x][z]`, for the k_y of this rank. The influence function is
-    /// divided by the prefactor of the potential, because the charges already contain this prefactor
+    backward: Exchanged,
+    /// influence function for `green_cell`, `[k_y][block of k_x][z]`, for the k_y and k_x of this rank. The influence
+    /// function is divided by the prefactor of the potential, because the charges already contain this prefactor
     green: Vec<Aligned16>,
     green_cell: Option<PeriodicCell>,
     scratch: Vec<Scratch>,
@@ -63,63 +66,38 @@ pub(super) struct Spectral {
     partial: Vec<(f64, Mat3)>,
 }
 
-/// Sizes of the mesh in points and in vectors of sixteen points.
-#[derive(Clone, Copy)]
-struct Extent {
-    /// number of values of k_y: from 0 to half the mesh size along y
-    half: usize,
-    /// number of blocks of sixteen points along x, and (next field) along z
-    x_blocks: usize,
-    z_blocks: usize,
-    /// number of vectors in a row along z, and (next field) in an x-plane
-    row: usize,
-    plane: usize,
-}
-
-impl Extent {
-    fn new(padded: &Padded) -> Self {
-        let [nx, ny, nz] = padded.size;
-        Extent {
-            half: ny / 2 + 1,
-            x_blocks: nx.div_ceil(LANES),
-            z_blocks: nz.div_ceil(LANES),
-            row: padded.row / LANES,
-            plane: padded.plane / LANES,
-        }
-    }
-}
-
 impl Spectral {
     /// Plans the transforms of a mesh that `ranks` share.
     pub(super) fn new(padded: Padded, influence: Influence, parts: usize, level: Level, ranks: &Ranks) -> Self {
         let [nx, ny, nz] = padded.size;
-        let Extent { half, x_blocks, z_blocks, plane, .. } = Extent::new(&padded);
+        let [x_blocks, z_blocks] = [nx, nz].map(|points| points.div_ceil(LANES));
         let scratch = || Scratch {
             work: LineFft::work(nx.max(ny).max(nz)),
             line: Split::new(ny),
             columns: Split::new(z_blocks * x_blocks * LANES),
             turned: [Split::new(z_blocks * LANES), Split::new(z_blocks * LANES)],
-            planes: [vec![Aligned16::default(); plane], vec![Aligned16::default(); plane]],
+            planes: [0; 2].map(|_| vec![Aligned16::default(); padded.plane / LANES]),
         };
-        let slabs = Slabs::new(ranks.for_purpose(Purpose::Mesh), [nx, half]);
-        let [_, own] = slabs.own();
+        let pencils = Pencils::new(ranks, padded.size);
+        let Own { k_y, k_x, .. } = pencils.own();
         Spectral {
             level,
             padded,
             influence,
             plans: padded.size.map(LineFft::new),
-            forward: slabs.turned_to_y(z_blocks),
-            backward: slabs.turned_to_x(z_blocks),
-            green: memory::filled(Aligned16::default(), own.len() * x_blocks * nz),
+            forward: pencils.x_to_k_y(),
+            columns: pencils.z_to_k_x(),
+            backward: pencils.k_y_to_x(),
+            green: memory::filled(Aligned16::default(), k_y.len() * k_x.len() * nz),
             green_cell: None,
             scratch: (0..PORTIONS_PER_PART * parts).map(|_| scratch()).collect(),
-            partial: vec![(0.0, Mat3::ZERO); own.len()],
-            slabs,
+            partial: vec![(0.0, Mat3::ZERO); k_y.len()],
+            pencils,
         }
     }
 
-    /// Computes the potential on the planes of this rank from the charges that all threads have spread to these planes,
-    /// after [`SpreadBuffer::fold`]. Returns this rank's part of the energy ½ Σ G |S|² (influence function G, spectrum
+    /// Computes the potential on the pencils of this rank from the charges that all threads have spread there, after
+    /// [`SpreadBuffer::fold`]. A single rank also fills the padding of the planes. Returns this rank's part of the energy ½ Σ G |S|² (influence function G, spectrum
     /// S) and of the virial. Energy and virial are zero unless `sums` is true.
     pub(super) fn solve(
         &mut self,
@@ -131,9 +109,9 @@ impl Spectral {
     ) -> (f64, Mat3) {
         self.update_green(team, cell);
         self.along_y(team, thread_buffers);
-        self.slabs.turn_to_y(&mut self.forward);
+        self.pencils.exchange(&mut self.forward);
         self.along_x_and_z(team, cell, sums);
-        self.slabs.turn_to_x(&mut self.backward);
+        self.pencils.exchange(&mut self.backward);
         self.back_along_y(team, potential);
         if !sums {
             return (0.0, Mat3::ZERO);
@@ -148,24 +126,23 @@ impl Spectral {
 
     /// Transforms along y (first pass).
     fn along_y(&mut self, team: &Team, thread_buffers: &[SpreadBuffer]) {
-        let Extent { half, z_blocks, row, .. } = Extent::new(&self.padded);
-        let (level, padded, plan) = (self.level, self.padded, &self.plans[1]);
-        let of_plane = half * z_blocks;
-        let [own, _] = self.slabs.own();
-        let pairs = own.len().div_ceil(2).div_ceil(self.scratch.len()).max(1);
+        let (level, padded, plan, row) = (self.level, self.padded, &self.plans[1], self.padded.row / LANES);
+        let own = self.pencils.own();
+        let of_plane = self.pencils.division.half() * own.z.len();
+        let pairs = own.x.len().div_ceil(2).div_ceil(self.scratch.len()).max(1);
         let Split { re, im } = self.forward.before();
         let portions = re.par_chunks_mut(2 * pairs * of_plane).zip(im.par_chunks_mut(2 * pairs * of_plane));
         team.for_each(portions.zip(&mut self.scratch).enumerate(), |(portion, ((re, im), scratch))| {
             let Scratch { work, line, planes: [first, second], .. } = scratch;
             let pairs_of = re.chunks_mut(2 * of_plane).zip(im.chunks_mut(2 * of_plane));
             for (pair, (re, im)) in pairs_of.enumerate() {
-                let x = own.start + 2 * (portion * pairs + pair);
+                let x = own.x.start + 2 * (portion * pairs + pair);
                 let (first, second) =
                     (charges(thread_buffers, x, &padded, first), charges(thread_buffers, x + 1, &padded, second));
-                for z in 0..z_blocks {
-                    let input = Lines { re: &first[z..], im: &second[z..], stride: row };
+                for (z, block) in own.z.clone().enumerate() {
+                    let input = Lines { re: &first[block..], im: &second[block..], stride: row };
                     plan.transform(level, input, line.lines_mut(0, 1), work);
-                    let points = padded.size[1];
+                    let (points, z_blocks) = (padded.size[1], own.z.len());
                     dispatch(level, Separate { line, points, re: &mut *re, im: &mut *im, z, z_blocks });
                 }
             }
@@ -175,79 +152,74 @@ impl Spectral {
     /// Transforms along x and z, multiplies by the influence function, and inverts the transforms along z and x (second
     /// pass).
     fn along_x_and_z(&mut self, team: &Team, cell: &PeriodicCell, sums: bool) {
-        let [nx, _, nz] = self.padded.size;
-        let Extent { x_blocks, z_blocks, .. } = Extent::new(&self.padded);
-        let (level, padded, influence, forward) = (self.level, self.padded, &self.influence, self.forward.after());
-        let [along_x, _, along_z] = &self.plans;
-        let [_, own] = self.slabs.own();
-        let planes = own.len().div_ceil(self.scratch.len()).max(1);
-        let of_plane = nx * z_blocks;
-        let Split { re, im } = self.backward.before();
-        let portions = re.par_chunks_mut(planes * of_plane).zip(im.par_chunks_mut(planes * of_plane));
-        let portions = portions.zip(self.green.par_chunks(planes * x_blocks * nz));
-        let portions = portions.zip(self.partial.par_chunks_mut(planes)).zip(&mut self.scratch).enumerate();
-        team.for_each(portions, |(portion, ((((re, im), green), partial), scratch))| {
-            let Scratch { work, columns, turned: [before, after], .. } = scratch;
-            let height = x_blocks * LANES;
-            let planes_of = re.chunks_mut(of_plane).zip(im.chunks_mut(of_plane));
-            let planes_of = planes_of.zip(green.chunks(x_blocks * nz)).zip(partial).enumerate();
-            for (plane, (((re, im), green), partial)) in planes_of {
-                let y = portion * planes + plane;
-                *partial = (0.0, Mat3::ZERO);
-                for z in 0..z_blocks {
-                    let input = forward.lines(y * z_blocks + z, own.len() * z_blocks);
-                    along_x.transform(level, input, columns.lines_mut(z * height, 1), work);
+        let Self { pencils, plans: [along_x, _, along_z], padded, influence, scratch, green, partial, .. } = self;
+        let own = pencils.own();
+        let pass = SecondPass { level: self.level, along_x, along_z, padded, own: &own, influence, cell, sums };
+        let planes = own.k_y.len().div_ceil(scratch.len()).max(1);
+        let (forward, backward) = (self.forward.after(), self.backward.before());
+        let of_output = padded.size[0] * own.z.len();
+        let of_green = own.k_x.len() * padded.size[2];
+        let green = green.par_chunks(planes * of_green).zip(partial.par_chunks_mut(planes));
+        let Some(columns) = &mut self.columns else {
+            // the lines of one k_y stay in the cache between the transforms
+            let portions = portions(backward, planes * of_output).zip(green).zip(scratch).enumerate();
+            return team.for_each(portions, |(portion, ((output, (green, partial)), scratch))| {
+                let Scratch { work, columns: Split { re, im }, turned, .. } = scratch;
+                let planes_of = chunks(output, of_output).zip(green.chunks(of_green)).zip(partial);
+                for (y, ((output, green), partial)) in (portion * planes..).zip(planes_of) {
+                    pass.along_x(forward, y, [re, im], work);
+                    *partial = pass.along_z(y, [re, im], green, turned, work);
+                    pass.back_along_x([re, im], output, work);
                 }
-                for (x, green) in green.chunks(nz).enumerate() {
-                    dispatch(level, Turn { columns, turned: before, first: x * LANES, height, back: false });
-                    along_z.transform(level, before.lines(0, 1), after.lines_mut(0, 1), work);
-                    if sums {
-                        let place = [x * LANES, own.start + y];
-                        let (energy, virial) = dispatch(
-                            level,
-                            Sum { influence, cell, spectrum: after, green, place, points: padded.size },
-                        );
-                        partial.0 += energy;
-                        partial.1 += virial;
-                    }
-                    dispatch(level, Multiply { spectrum: after, green });
-                    let (input, output) = (after.lines(0, 1).swapped(), before.lines_mut(0, 1).swapped());
-                    along_z.transform(level, input, output, work);
-                    dispatch(level, Turn { columns, turned: before, first: x * LANES, height, back: true });
-                }
-                for z in 0..z_blocks {
-                    let output = LinesMut { re: &mut re[z..], im: &mut im[z..], stride: z_blocks };
-                    along_x.transform(level, columns.lines(z * height, 1).swapped(), output.swapped(), work);
-                }
+            });
+        };
+        let [before, after] = columns.lengths().map(|length| length / own.k_y.len().max(1));
+        let of_x = portions(columns.before(), planes * before).zip(&mut *scratch).enumerate();
+        team.for_each(of_x, |(portion, (columns, Scratch { work, .. }))| {
+            let planes_of = (portion * planes..).zip(chunks(columns, before));
+            planes_of.for_each(|(y, columns)| pass.along_x(forward, y, columns, work));
+        });
+        pencils.exchange(columns);
+        let of_z = portions(columns.after_mut(), planes * after).zip(green).zip(&mut *scratch).enumerate();
+        team.for_each(of_z, |(portion, ((columns, (green, partial)), Scratch { work, turned, .. }))| {
+            let planes_of = chunks(columns, after).zip(green.chunks(of_green)).zip(partial);
+            for (y, ((columns, green), partial)) in (portion * planes..).zip(planes_of) {
+                *partial = pass.along_z(y, columns, green, turned, work);
             }
+        });
+        pencils.exchange_back(columns);
+        let of_x = portions(columns.before(), planes * before).zip(portions(backward, planes * of_output));
+        team.for_each(of_x.zip(scratch), |((columns, output), Scratch { work, .. })| {
+            let planes_of = chunks(columns, before).zip(chunks(output, of_output));
+            planes_of.for_each(|([re, im], output)| pass.back_along_x([re, im], output, work));
         });
     }
 
     /// Inverts the transform along y (third pass).
     fn back_along_y(&mut self, team: &Team, potential: &mut [Aligned16]) {
-        let ny = self.padded.size[1];
-        let Extent { z_blocks, row, plane, .. } = Extent::new(&self.padded);
         let (level, padded, plan, backward) = (self.level, self.padded, &self.plans[1], self.backward.after());
-        let [own, _] = self.slabs.own();
-        let inside = &mut potential[own.start * plane..own.end * plane];
-        let pairs = own.len().div_ceil(2).div_ceil(self.scratch.len()).max(1);
+        let [plane, row] = [padded.plane / LANES, padded.row / LANES];
+        let (own, is_alone) = (self.pencils.own(), self.pencils.ranks.count() == 1);
+        let inside = &mut potential[own.x.start * plane..own.x.end * plane];
+        let pairs = own.x.len().div_ceil(2).div_ceil(self.scratch.len()).max(1);
         let portions = inside.par_chunks_mut(2 * pairs * plane).zip(&mut self.scratch).enumerate();
         team.for_each(portions, |(portion, (inside, scratch))| {
             let Scratch { work, line, planes: [_, spare], .. } = scratch;
             for (pair, inside) in inside.chunks_mut(2 * plane).enumerate() {
                 let x = 2 * (portion * pairs + pair);
                 let (first, second) = inside.split_at_mut(plane);
-                for z in 0..z_blocks {
+                for (z, block) in own.z.clone().enumerate() {
                     // the last plane is paired with itself if the number of planes is odd
                     let other = if second.is_empty() { x } else { x + 1 };
-                    let planes = map([x, other], |x| backward.lines(x * z_blocks + z, own.len() * z_blocks));
-                    dispatch(level, Join { planes, points: ny, line });
-                    let im = if second.is_empty() { &mut spare[z..] } else { &mut second[z..] };
-                    let output = LinesMut { re: &mut first[z..], im, stride: row };
+                    let [z_blocks, planes] = [own.z.len(), own.x.len()];
+                    let planes = map([x, other], |x| backward.lines(x * z_blocks + z, planes * z_blocks));
+                    dispatch(level, Join { planes, points: padded.size[1], line });
+                    let im = if second.is_empty() { &mut spare[block..] } else { &mut second[block..] };
+                    let output = LinesMut { re: &mut first[block..], im, stride: row };
                     plan.transform(level, line.lines(0, 1).swapped(), output.swapped(), work);
                 }
-                for plane in [first, second] {
-                    fill_overhang(&padded, bytemuck::cast_slice_mut(plane));
+                for plane in [first, second].into_iter().filter(|plane| is_alone && !plane.is_empty()) {
+                    padded.fill_overhang(bytemuck::cast_slice_mut(plane));
                 }
             }
         });
@@ -255,7 +227,7 @@ impl Spectral {
 
     /// Copies the first planes of the potential into the padding behind the last plane.
     pub(super) fn fill_last_planes(&self, team: &Team, potential: &mut [Aligned16]) {
-        let plane = Extent::new(&self.padded).plane;
+        let plane = self.padded.plane / LANES;
         let (inside, overhang) = potential.split_at_mut(self.padded.size[0] * plane);
         let copies = overhang.par_chunks_mut(plane).zip(inside.par_chunks(plane));
         team.for_each(copies, |(to, from)| to.copy_from_slice(from));
@@ -267,14 +239,98 @@ impl Spectral {
             return;
         }
         self.green_cell = Some(*cell);
-        let nz = self.padded.size[2];
-        let x_blocks = Extent::new(&self.padded).x_blocks;
-        let (level, influence, [_, own]) = (self.level, &self.influence, self.slabs.own());
-        team.for_each(self.green.par_chunks_mut(x_blocks * nz).enumerate(), |(y, plane)| {
-            for (block, green) in plane.chunks_mut(nz).enumerate() {
-                dispatch(level, Fill { influence, cell, green, place: [block * LANES, own.start + y] });
+        let (level, influence, own, nz) = (self.level, &self.influence, self.pencils.own(), self.padded.size[2]);
+        team.for_each(self.green.par_chunks_mut(own.k_x.len() * nz).enumerate(), |(y, plane)| {
+            for (block, green) in own.k_x.clone().zip(plane.chunks_mut(nz)) {
+                dispatch(level, Fill { influence, cell, green, place: [block * LANES, own.k_y.start + y] });
             }
         });
+    }
+}
+
+/// Real and imaginary parts of a piece of a spectrum.
+type Parts<'a> = [&'a mut [Aligned16]; 2];
+
+/// Returns the pieces of `size` vectors of a spectrum.
+fn portions(spectrum: &mut Split, size: usize) -> impl IndexedParallelIterator<Item = Parts<'_>> {
+    let Split { re, im } = spectrum;
+    re.par_chunks_mut(size.max(1)).zip(im.par_chunks_mut(size.max(1))).map(|(re, im)| [re, im])
+}
+
+/// Returns the pieces of `size` vectors of a piece of a spectrum.
+fn chunks([re, im]: Parts<'_>, size: usize) -> impl Iterator<Item = Parts<'_>> {
+    re.chunks_mut(size.max(1)).zip(im.chunks_mut(size.max(1))).map(|(re, im)| [re, im])
+}
+
+/// Transforms of the second pass at one k_y. `y` is the index of k_y among the values of this rank. The lines of a k_y
+/// are indexed `[block of z][x]`: for all x and the z of this rank in transforms along x, and for all z and the k_x of
+/// this rank in transforms along z.
+struct SecondPass<'a> {
+    level: Level,
+    along_x: &'a LineFft,
+    along_z: &'a LineFft,
+    padded: &'a Padded,
+    own: &'a Own,
+    influence: &'a Influence,
+    cell: &'a PeriodicCell,
+    sums: bool,
+}
+
+impl SecondPass<'_> {
+    /// Returns the number of vectors from one block of z to the next in transforms along x.
+    fn height(&self) -> usize {
+        self.padded.size[0].next_multiple_of(LANES)
+    }
+
+    /// Transforms the spectrum `forward` along x.
+    fn along_x(&self, forward: &Split, y: usize, [re, im]: Parts<'_>, work: &mut [Split; 2]) {
+        let ([z_blocks, k_y], height) = ([self.own.z.len(), self.own.k_y.len()], self.height());
+        for z in 0..z_blocks {
+            let output = LinesMut { re: &mut re[z * height..], im: &mut im[z * height..], stride: 1 };
+            self.along_x.transform(self.level, forward.lines(y * z_blocks + z, k_y * z_blocks), output, work);
+        }
+    }
+
+    /// Transforms along z, multiplies by the influence function `green`, and inverts the transform. Returns energy
+    /// (kJ/mol) and virial, which are zero unless sums are requested.
+    fn along_z(
+        &self,
+        y: usize,
+        [re, im]: Parts<'_>,
+        green: &[Aligned16],
+        [before, after]: &mut [Split; 2],
+        work: &mut [Split; 2],
+    ) -> (f64, Mat3) {
+        let Self { level, along_z, influence, cell, own, .. } = *self;
+        let (height, mut sum) = (own.k_x.len() * LANES, (0.0, Mat3::ZERO));
+        for (x, green) in green.chunks(self.padded.size[2]).enumerate() {
+            let first = x * LANES;
+            dispatch(level, Turn { columns: [re, im], turned: before, first, height, back: false });
+            along_z.transform(level, before.lines(0, 1), after.lines_mut(0, 1), work);
+            if self.sums {
+                let place = [(own.k_x.start + x) * LANES, own.k_y.start + y];
+                let points = self.padded.size;
+                let kernel = Sum { influence, cell, spectrum: after, green, place, points };
+                let (energy, virial) = dispatch(level, kernel);
+                sum.0 += energy;
+                sum.1 += virial;
+            }
+            dispatch(level, Multiply { spectrum: after, green });
+            along_z.transform(level, after.lines(0, 1).swapped(), before.lines_mut(0, 1).swapped(), work);
+            dispatch(level, Turn { columns: [re, im], turned: before, first, height, back: true });
+        }
+        sum
+    }
+
+    /// Inverts the transform along x. The output is indexed `[x][block of z]`.
+    fn back_along_x(&self, [re, im]: Parts<'_>, output: Parts<'_>, work: &mut [Split; 2]) {
+        let (z_blocks, height) = (self.own.z.len(), self.height());
+        let [out_re, out_im] = output;
+        for z in 0..z_blocks {
+            let input = Lines { re: &re[z * height..], im: &im[z * height..], stride: 1 };
+            let output = LinesMut { re: &mut out_re[z..], im: &mut out_im[z..], stride: z_blocks };
+            self.along_x.transform(self.level, input.swapped(), output.swapped(), work);
+        }
     }
 }
 
@@ -298,158 +354,12 @@ fn charges<'a>(
         }
     };
     for (sum, (a, b)) in sum.iter_mut().zip(first.iter().zip(second)) {
-        for lane in 0..LANES {
-            sum.0[lane] = a.0[lane] + b.0[lane];
-        }
+        *sum = *a + *b;
     }
     for part in parts {
         for (sum, from) in sum.iter_mut().zip(part) {
-            for lane in 0..LANES {
-                sum.0[lane] += from.0[lane];
-            }
+            *sum = *sum + *from;
         }
     }
     sum
-}
-
-/// Copies the first rows of a plane into the padding behind its last row, and the first points of every row into the
-/// padding behind the last point.
-fn fill_overhang(padded: &Padded, plane: &mut [f32]) {
-    let Padded { size: [_, ny, nz], row, over, .. } = *padded;
-    if plane.is_empty() {
-        return;
-    }
-    // a plain loop over the few padding points of a row is faster than a slice copy, which would be a call for each row
-    for z in 0..over {
-        for y in 0..ny {
-            plane[y * row + nz + z] = plane[y * row + z];
-        }
-    }
-    plane.copy_within(..over * row, ny * row);
-}
-
-/// Separates the transform C of a complex line a + ib into the transforms A and B of the real lines a and b of length
-/// n: A(k) = (C(k) + C*(n − k))/2 and B(k) = (C(k) − C*(n − k))/2i, with the complex conjugate C* of C.
-struct Separate<'a> {
-    line: &'a Split,
-    points: usize,
-    /// output: `[A, B][k][block of z]`
-    re: &'a mut [Aligned16],
-    im: &'a mut [Aligned16],
-    z: usize,
-    z_blocks: usize,
-}
-
-impl Kernel for Separate<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<S: Simd>(self) {
-        let Separate { line, points, re, im, z, z_blocks } = self;
-        let half = S::F::splat(0.5);
-        let second = (points / 2 + 1) * z_blocks;
-        for k in 0..=points / 2 {
-            let image = if k == 0 { 0 } else { points - k };
-            let (c, d) = (S::F::load(&line.re[k].0) * half, S::F::load(&line.im[k].0) * half);
-            let (e, f) = (S::F::load(&line.re[image].0) * half, S::F::load(&line.im[image].0) * half);
-            let to = k * z_blocks + z;
-            (c + e).store(&mut re[to].0);
-            (d - f).store(&mut im[to].0);
-            if second < re.len() {
-                (d + f).store(&mut re[second + to].0);
-                (e - c).store(&mut im[second + to].0);
-            }
-        }
-    }
-}
-
-/// Inverse of [`Separate`]: C(k) = A(k) + iB(k) and C(n − k) = A*(k) + iB*(k), with the transforms A and B of two real
-/// lines of length n. The imaginary parts at k = 0 and k = n/2, which are zero in the transform of real lines, are not
-/// read.
-struct Join<'a> {
-    planes: [Lines<'a>; 2],
-    points: usize,
-    line: &'a mut Split,
-}
-
-impl Kernel for Join<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<S: Simd>(self) {
-        let Join { planes: [a, b], points, line } = self;
-        for k in 0..=points / 2 {
-            let (p, q) = (S::F::load(&a.re[k * a.stride].0), S::F::load(&a.im[k * a.stride].0));
-            let (r, s) = (S::F::load(&b.re[k * b.stride].0), S::F::load(&b.im[k * b.stride].0));
-            if k == 0 || 2 * k == points {
-                p.store(&mut line.re[k].0);
-                r.store(&mut line.im[k].0);
-            } else {
-                (p - s).store(&mut line.re[k].0);
-                (q + r).store(&mut line.im[k].0);
-                (p + s).store(&mut line.re[points - k].0);
-                (r - q).store(&mut line.im[points - k].0);
-            }
-        }
-    }
-}
-
-/// Transposes the elements at sixteen x and all z between `columns` (`[block of z][x]`, with z in lanes) and `turned`
-/// (`[z]`, with x in lanes).
-struct Turn<'a> {
-    columns: &'a mut Split,
-    turned: &'a mut Split,
-    /// index in a row of `columns` at which the sixteen elements along x begin
-    first: usize,
-    /// number of vectors in `columns` from one block of z to the next
-    height: usize,
-    /// whether to transpose from `turned` to `columns` instead of from `columns` to `turned`
-    back: bool,
-}
-
-impl Kernel for Turn<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<S: Simd>(self) {
-        let Turn { columns, turned, first, height, back } = self;
-        let parts = [(&mut columns.re, &mut turned.re), (&mut columns.im, &mut turned.im)];
-        for (columns, turned) in parts {
-            for (block, turned) in turned.chunks_exact_mut(LANES).enumerate() {
-                let columns = &mut columns[block * height + first..][..LANES];
-                let (from, to) = if back { (turned, columns) } else { (columns, turned) };
-                let mut lanes = [S::F::splat(0.0); LANES];
-                for k in 0..LANES {
-                    lanes[k] = S::F::load(&from[k].0);
-                }
-                lanes = S::F::transpose16(lanes);
-                for k in 0..LANES {
-                    lanes[k].store(&mut to[k].0);
-                }
-            }
-        }
-    }
-}
-
-/// Multiplies a spectrum by the influence function.
-struct Multiply<'a> {
-    spectrum: &'a mut Split,
-    green: &'a [Aligned16],
-}
-
-impl Kernel for Multiply<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<S: Simd>(self) {
-        let Multiply { spectrum, green } = self;
-        // all slices are cut to one length, so that the loop needs no bounds checks
-        let length = spectrum.re.len().min(green.len());
-        let (re, im, green) = (&mut spectrum.re[..length], &mut spectrum.im[..length], &green[..length]);
-        for z in 0..length {
-            let green = S::F::load(&green[z].0);
-            (S::F::load(&re[z].0) * green).store(&mut re[z].0);
-            (S::F::load(&im[z].0) * green).store(&mut im[z].0);
-        }
-    }
 }

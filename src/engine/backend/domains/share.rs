@@ -2,11 +2,12 @@
 //! the lattice vectors.
 
 use super::division::{AtomsAlong, Divisible, Division, share, work_along};
-use crate::backend::cpu::{borrowers_of_rank, largest_mesh_part, mesh_bytes_of_rank};
+use crate::backend::cpu::MeshTraffic;
+use crate::cell::PeriodicCell;
 use crate::error::Problem;
 use crate::ranks::rounds;
-use crate::system::{PmeParameters, State, System};
-use std::array::from_fn;
+use crate::system::{Molecules, PmeParameters, State, System};
+use crate::vec3::Vec3;
 use std::fmt;
 
 /// Size of the position of an atom, or of a force, in a message: three 64-bit numbers.
@@ -42,26 +43,27 @@ impl RankShare {
         let groups = system.constrained_groups();
         let atoms_of_groups = (0..groups.len()).map(|group| groups.atoms(group).iter().copied());
         let divisible = Divisible::of(&system.settings, atoms_of_groups, state, radius, ranks)?;
-        let (division, Divisible { cell, atoms: along, halo }) = (divisible.divided(ranks)?, divisible);
+        let division = divisible.divided(ranks)?;
+        let Divisible { cell, atoms: along, halo } = divisible;
         let widths = cell.face_distances();
         let halos = widths.map(|width| halo / width);
         let atoms = system.topology.atoms.len();
         let meshes: Vec<PmeParameters> = system.settings.meshes().collect();
-        // an atom may be outside of the domain of its group, because only the center of the group must be inside
-        let overhang = widths.map(|width| (halo - radius) / width);
-        let touched = |mesh: &PmeParameters| from_fn(|k| touched(mesh, &division, k, overhang[k]));
-        let domains = from_fn(|k| division.planes(k).len() - 1);
-        let bytes = |mesh: &PmeParameters| mesh_bytes_of_rank(mesh, touched(mesh), domains);
-        let planes = |mesh: &PmeParameters| touched(mesh)[0] / mesh.grid[0] as f64;
+        let traffic = |mesh: &PmeParameters| {
+            let touched = touched(mesh, &division, &cell, &groups, &state.positions);
+            let planes: usize = touched.iter().map(|[x, ..]| x.iter().filter(|&&x| x).count()).sum();
+            (MeshTraffic::new(mesh, &touched), planes as f64 / (ranks * mesh.grid[0]) as f64)
+        };
+        let traffic: Vec<(MeshTraffic, f64)> = meshes.iter().map(traffic).collect();
         Ok(RankShare {
             ranks,
             work: work(&division, &along, widths.map(|width| radius / width)),
             halo_atoms: atoms as f64 * halo_fraction(&division, &along, halos),
             atoms,
-            mesh: meshes.iter().map(|mesh| largest_mesh_part(mesh, ranks)).fold(0.0, f64::max),
-            planes: meshes.iter().map(planes).fold(0.0, f64::max),
-            mesh_bytes: meshes.iter().map(bytes).sum(),
-            mesh_messages: meshes.iter().map(|mesh| mesh_messages(mesh, &division, overhang[0], ranks)).sum(),
+            mesh: traffic.iter().map(|(mesh, _)| mesh.largest_part).fold(0.0, f64::max),
+            planes: traffic.iter().map(|(_, planes)| *planes).fold(0.0, f64::max),
+            mesh_bytes: traffic.iter().map(|(mesh, _)| mesh.bytes).sum(),
+            mesh_messages: traffic.iter().map(|(mesh, _)| mesh.messages).sum(),
             division,
         })
     }
@@ -127,25 +129,28 @@ fn halo_fraction(division: &Division, along: &AtomsAlong, halos: [f64; 3]) -> f6
     all - home
 }
 
-/// Returns the mean number of mesh points along direction k on which a rank has charges. `overhang` is the distance by
-/// which atoms may be outside their domain, as a fraction of the lattice vector.
-fn touched(mesh: &PmeParameters, division: &Division, k: usize, overhang: f64) -> f64 {
-    let (points, planes) = (mesh.grid[k] as f64, division.planes(k));
-    let touched = |ends: &[f64]| ((ends[1] - ends[0] + overhang) * points + mesh.order as f64).min(points);
-    planes.windows(2).map(touched).sum::<f64>() / (planes.len() - 1) as f64
-}
-
-/// Returns the mean number of messages that a rank sends in an evaluation of PME. All ranks gather the marks of the
-/// planes on which a rank has charges. A rank sends one message for each of two transposes to every other rank. A rank
-/// also sends its charges to each rank that transforms planes on which these charges lie, and sends the potential back
-/// to each rank that has sent charges.
-fn mesh_messages(mesh: &PmeParameters, division: &Division, overhang: f64, ranks: usize) -> f64 {
-    let points = mesh.grid[0] as f64;
-    let borrowers = |rank: usize| {
-        let [low, high] = division.ends(rank).map(|end| end[0]);
-        let first = ((low - 0.5 * overhang) * points).floor() as i64;
-        let last = ((high + 0.5 * overhang) * points).floor() as i64 + mesh.order as i64;
-        borrowers_of_rank(mesh, first..last, rank, ranks)
-    };
-    (rounds(ranks) + 2 * (ranks - 1)) as f64 + 2.0 * (0..ranks).map(borrowers).sum::<usize>() as f64 / ranks as f64
+/// Returns, for each rank, whether the rank has atoms whose splines reach each mesh point along x, y and z.
+fn touched(
+    mesh: &PmeParameters,
+    division: &Division,
+    cell: &PeriodicCell,
+    groups: &Molecules,
+    positions: &[Vec3],
+) -> Vec<[Vec<bool>; 3]> {
+    let ranks: usize = (0..3).map(|k| division.planes(k).len() - 1).product();
+    let mut touched = vec![mesh.grid.map(|points| vec![false; points]); ranks];
+    for group in 0..groups.len() {
+        let atoms = groups.atoms(group);
+        let center = atoms.iter().map(|&atom| positions[atom as usize]).sum::<Vec3>() / atoms.len() as f64;
+        let home = &mut touched[division.home_of(cell.to_fractional(center)).0];
+        for &atom in atoms {
+            let place = cell.to_fractional(positions[atom as usize]).to_array();
+            for (touched, s) in home.iter_mut().zip(place) {
+                let points = touched.len();
+                let first = ((s - s.floor()) * points as f64) as usize;
+                (first..first + mesh.order).for_each(|point| touched[point % points] = true);
+            }
+        }
+    }
+    touched
 }
