@@ -96,6 +96,7 @@ impl Processors<'_> {
             work: (1.0 - SEARCH) * pairs + cost.atom * system.topology.atoms.len() as f64 / threads,
             search: SEARCH * pairs,
             mesh: cost.point * grid_points(system) / threads,
+            serial: 0.0,
             rest: HAND_OVER,
             prunings: PRUNINGS,
             searches: SEARCHES,

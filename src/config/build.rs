@@ -13,9 +13,8 @@ use crate::error::Problem;
 use crate::observe::files::RESERVED;
 use crate::observe::trajectory::Format;
 use crate::run::{
-    CheckpointOptions, Device, ElectrostaticsSpec, EnergyOptions, ForceOptions, LjPmeSpec, OutputOptions, Plan,
-    PmeSpec, Precision, RestraintOptions, RunOptions, ScaledSolute, Setting, SystemFiles, TrajectoryOptions,
-    is_plain_name,
+    CheckpointOptions, Device, ElectrostaticsSpec, ForceOptions, LjPmeSpec, OutputOptions, Plan, PmeSpec, Precision,
+    RunOptions, ScaledSolute, Setting, SystemFiles, TrajectoryOptions, is_plain_name,
 };
 use crate::system::{DispersionCorrection, ListPolicy, LjModifier, PmeParameters};
 
@@ -264,11 +263,11 @@ fn output(table: &Table, problems: &mut Vec<Problem>) -> Option<OutputOptions> {
         trajectories: trajectories(table, problems)?,
         energies: match table.word("energies") {
             Some(_) => None,
-            None => Some(EnergyOptions { every: table.table("energies")?.interval("every")? }),
+            None => Some(table.table("energies")?.interval("every")?),
         },
         restraints: match table.word("restraints") {
             Some(_) => None,
-            None => Some(RestraintOptions { every: table.table("restraints")?.interval("every")? }),
+            None => Some(table.table("restraints")?.interval("every")?),
         },
         checkpoint: CheckpointOptions { every: Duration::from_secs_f64(checkpoint.number("every")?) },
         final_gro: table.boolean("final_gro")?,

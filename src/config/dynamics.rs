@@ -42,7 +42,7 @@ fn stage(table: &Table, output: Option<&OutputOptions>, problems: &mut Vec<Probl
         "minimize" => StageKind::Minimize(Minimize {
             steps: u64::try_from(table.integer("steps")?).ok()?,
             force_tolerance: table.number("force_tolerance")?,
-            initial_step: table.number("initial_step")?,
+            max_displacement: table.number("max_displacement")?,
         }),
         "dynamics" => StageKind::Dynamics(dynamics(table, problems)?),
         other => unreachable!("{other} is not a kind of stage"),

@@ -333,7 +333,7 @@ mod tests {
         let plan = &configs[0].plan;
         assert_eq!((couplings(&configs[0]).0, plan.run.seed), (320.0, 99));
         assert_eq!(plan.dynamics().next().unwrap().1.steps, 20);
-        assert_eq!(plan.output.energies.unwrap().every, Interval::Steps(5));
+        assert_eq!(plan.output.energies.unwrap(), Interval::Steps(5));
         assert_eq!((couplings(&configs[1]).0, configs[1].plan.run.seed), (400.0, 2));
         for (which, folder) in [("hot", "replica-2"), ("1", "replica-1"), ("replica-1", "replica-1")] {
             assert_eq!(ensemble.find(which).unwrap().folder, folder);

@@ -253,8 +253,8 @@ fn run(options: &RunOptions) -> Vec<Member> {
 
 fn output(options: &OutputOptions, base: &Path) -> Vec<Member> {
     let trajectories: Vec<String> = options.trajectories.iter().map(trajectory).collect();
-    let energies = options.energies.map(|energies| braces(vec![("every", quote(&interval(energies.every)))]));
-    let restraints = options.restraints.map(|table| braces(vec![("every", quote(&interval(table.every)))]));
+    let energies = options.energies.map(|every| braces(vec![("every", quote(&interval(every)))]));
+    let restraints = options.restraints.map(|every| braces(vec![("every", quote(&interval(every)))]));
     vec![
         ("directory", quote(&relative(&options.directory, base))),
         (
@@ -296,7 +296,7 @@ fn stage(stage: &Stage, base: &Path) -> Vec<Member> {
             vec![
                 ("steps", options.steps.to_string()),
                 ("force_tolerance", quote(&Force.spell(options.force_tolerance))),
-                ("initial_step", quote(&Length.spell(options.initial_step))),
+                ("max_displacement", quote(&Length.spell(options.max_displacement))),
             ],
         ),
         StageKind::Dynamics(options) => ("dynamics", dynamics(options)),

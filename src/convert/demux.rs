@@ -331,7 +331,7 @@ mod tests {
     fn parts_of_a_run_are_sorted_as_one() {
         let folder = tempfile::tempdir().unwrap();
         let mut output = crate::run::Plan::default().output;
-        output.energies = Some(crate::run::EnergyOptions { every: crate::run::Interval::Steps(1) });
+        output.energies = Some(crate::run::Interval::Steps(1));
         output.trajectories = vec![of_every_step("t.xtc")];
         for replica in ["replica-1", "replica-2"] {
             let replica = folder.path().join(replica);
@@ -359,7 +359,7 @@ mod tests {
         std::fs::create_dir(folder.path().join("replica-1")).unwrap();
         std::fs::write(folder.path().join("replica-1/energies.csv"), "step\n1\n2\n").unwrap();
         let mut output = crate::run::Plan::default().output;
-        output.energies = Some(crate::run::EnergyOptions { every: crate::run::Interval::Steps(1) });
+        output.energies = Some(crate::run::Interval::Steps(1));
         let demux =
             |replicas| Demux { folder: folder.path().to_owned(), replicas, attempts: vec![], output: output.clone() };
         let error = demux(1000).sort_into(folder.path()).unwrap_err();

@@ -26,7 +26,7 @@ fn a_minimisation() {
     // sander prints "Ewald Coefficient = 0.34864" for a cutoff of 8 Å
     assert!(imported.text.contains("AMBER uses alpha = 3.486"), "{}", imported.text);
     assert_eq!(imported.differing(), Vec::<&str>::new());
-    assert_eq!(imported.plan.output.energies.unwrap().every, Interval::Steps(100));
+    assert_eq!(imported.plan.output.energies.unwrap(), Interval::Steps(100));
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn spacing(spacing: f64) -> ElectrostaticsSpec {
 fn a_minimisation_of_charmm() {
     let imported = file("charmm-min.mdp");
     let minimisation = imported.minimisation();
-    assert_eq!((minimisation.steps, minimisation.force_tolerance, minimisation.initial_step), (5000, 1000.0, 0.01));
+    assert_eq!((minimisation.steps, minimisation.force_tolerance, minimisation.max_displacement), (5000, 1000.0, 0.01));
     let forces = &imported.plan.forces;
     assert_eq!((forces.cutoff, forces.cutoff_lj), (Setting::Given(Some(1.2)), Setting::Given(Some(1.2))));
     assert_eq!(forces.lj_modifier, Setting::Given(LjModifier::ForceSwitch { from: 1.0 }));
@@ -50,7 +50,7 @@ fn constant_pressure_of_charmm() {
     assert_eq!((stage.com_removal, imported.plan.output.trajectories.len()), (Some(100), 1));
     let trajectory = &imported.plan.output.trajectories[0];
     assert_eq!((trajectory.file.as_str(), trajectory.every), ("trajectory.xtc", Interval::Steps(50_000)));
-    assert_eq!(imported.plan.output.energies.unwrap().every, Interval::Steps(1000));
+    assert_eq!(imported.plan.output.energies.unwrap(), Interval::Steps(1000));
     assert_eq!(imported.differing(), ["comm_grps"]);
 }
 
@@ -121,7 +121,7 @@ fn absent_keys_have_the_defaults_of_gromacs() {
     let stage = imported.dynamics();
     assert_eq!((stage.steps, stage.timestep, stage.com_removal), (3, 0.001, Some(100)));
     assert_eq!((&stage.thermostat, &stage.barostat, stage.velocities), (&None, &None, Velocities::File));
-    assert_eq!(imported.plan.output.energies.unwrap().every, Interval::Steps(1000));
+    assert_eq!(imported.plan.output.energies.unwrap(), Interval::Steps(1000));
     assert_eq!(imported.differing(), Vec::<&str>::new());
 }
 

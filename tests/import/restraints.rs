@@ -74,7 +74,7 @@ fn pull_coordinates_are_restraints() {
     assert_eq!(torsion.groups.last().unwrap(), "index 30");
     assert_eq!(well(moving), Well { rate: -0.002, force_constant: 500.0, ..HARMONIC });
     assert_eq!((high.kind, well(high).below, well(high).above), (VariableKind::Angle, Some(0.0), None));
-    assert_eq!(imported.plan.output.restraints.unwrap().every, Interval::Steps(5));
+    assert_eq!(imported.plan.output.restraints.unwrap(), Interval::Steps(5));
     assert_eq!(imported.differing(), Vec::<&str>::new());
 }
 
@@ -202,7 +202,7 @@ fn disang_files_are_restraints() {
     let torsion = well(&all[11]);
     close(torsion.center.unwrap(), -60f64.to_radians());
     close(torsion.linear_beyond.unwrap(), 120f64.to_radians());
-    assert_eq!(imported.plan.output.restraints.unwrap().every, Interval::Steps(25));
+    assert_eq!(imported.plan.output.restraints.unwrap(), Interval::Steps(25));
     assert_eq!(imported.differing(), ["ntb"]);
 }
 

@@ -26,6 +26,7 @@ SYSTEMS = {
     "mmcif": ("5i55.cif", ["--drop-hetero", "--forcefield", "charmm36"]),
     "protein-dna": ("pdb3mht.pdb", ["--drop-hetero"]),
     "membrane": ("helix.pdb", ["--membrane", "POPC", "--salt", "0.15 M"]),
+    "glycoprotein": ("tests_structure_data_pdb_1gya.cif", ["--salt", "0.15 M"]),
     "large": ("pdb3enl.pdb", ["--drop-hetero", "--assembly", "1", "--padding", "2.2 nm"]),
 }
 

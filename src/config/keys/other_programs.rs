@@ -1,12 +1,12 @@
 //! Keys of other programs, for messages about unknown keys.
 
-/// Keys of `md`, each with the keys of GROMACS (mdp) and AMBER (mdin) that have the same purpose. Names with several
-/// meanings are left out.
+/// Keys of `md`, each with the keys of GROMACS (mdp), of AMBER (mdin) and of older versions of `md` that have the same
+/// purpose. Names with several meanings are left out.
 const SAME_PURPOSE: &[(&str, &[&str])] = &[
     ("stage.timestep", &["dt"]),
     ("stage.steps", &["nsteps", "nstlim", "maxcyc"]),
     ("stage.force_tolerance", &["emtol"]),
-    ("stage.initial_step", &["emstep"]),
+    ("stage.max_displacement", &["emstep", "initial_step"]),
     ("stage.kind", &["integrator", "imin"]),
     ("stage.velocities", &["gen_vel"]),
     ("stage.temperature", &["gen_temp", "tempi"]),

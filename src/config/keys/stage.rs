@@ -41,7 +41,7 @@ pub(super) static STAGE: &[Key] = &[
         .default(Is("\"10 kJ/mol/nm\""))
         .only(MINIMIZE)
         .doc("Convergence criterion: a minimisation ends when the largest force on any atom is below this value (GROMACS: emtol)."),
-    key("initial_step", Quantity(Length, Range { above: 0.0, at_most: 0.1, words: "greater than zero and at most 0.1 nm" }), "\"0.01 nm\"")
+    key("max_displacement", Quantity(Length, Range { above: 0.0, at_most: 0.1, words: "greater than zero and at most 0.1 nm" }), "\"0.01 nm\"")
         .default(Is("\"0.01 nm\""))
         .only(MINIMIZE)
         .doc("Largest displacement of an atom in a step of a minimisation. The first step is a tenth of this length."),

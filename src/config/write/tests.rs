@@ -85,7 +85,7 @@ name = "em"
 kind = "minimize"
 steps = 77
 force_tolerance = "0.3 kJ/mol/nm"
-initial_step = "0.001 nm"
+max_displacement = "0.001 nm"
 [[stage]]
 name = "npt"
 kind = "dynamics"

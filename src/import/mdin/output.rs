@@ -1,7 +1,7 @@
 //! Translation of AMBER's trajectory and energy output.
 
 use super::Draft;
-use crate::run::{EnergyOptions, Interval, TrajectoryOptions};
+use crate::run::{Interval, TrajectoryOptions};
 
 /// Value of `ntwv` and `ntwf` with which AMBER writes velocities and forces to the file of positions.
 const SAME_FILE: i64 = -1;
@@ -51,5 +51,5 @@ pub(super) fn translate(draft: &mut Draft<'_>) {
     draft.plan.output.trajectories = trajectories;
     let energies = draft.count("ntpr");
     draft.carried("output.energies", &["ntpr"]);
-    draft.plan.output.energies = (energies > 0).then_some(EnergyOptions { every: Interval::Steps(energies) });
+    draft.plan.output.energies = (energies > 0).then_some(Interval::Steps(energies));
 }

@@ -11,7 +11,7 @@ use super::{Draft, namelist, shortened};
 use crate::error::Problem;
 use crate::format::file;
 use crate::import::settings::{Entry, real, words};
-use crate::run::{Interval, RestraintOptions};
+use crate::run::Interval;
 
 /// Largest DISANG file in bytes, enough for a refinement with thousands of restraints.
 const LARGEST_FILE: u64 = 1 << 24;
@@ -97,7 +97,7 @@ pub(super) fn translate(draft: &mut Draft<'_>, is_ramped: bool) {
     }
     draft.carried_as("stage.restraints", &["nmropt"], "restraints of DISANG");
     if let Some(steps) = rows {
-        draft.plan.output.restraints = Some(RestraintOptions { every: Interval::Steps(steps) });
+        draft.plan.output.restraints = Some(Interval::Steps(steps));
     }
 }
 

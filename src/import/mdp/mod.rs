@@ -120,8 +120,8 @@ fn minimisation(draft: &mut Draft<'_>) -> StageKind {
     draft.carried_as("stage.kind", &["integrator"], "md uses steepest descent to remove clashes, then L-BFGS");
     let steps = steps(draft);
     let force_tolerance = draft.quantity("stage.force_tolerance", "emtol");
-    let initial_step = draft.quantity("stage.initial_step", "emstep");
-    StageKind::Minimize(Minimize { steps, force_tolerance, initial_step })
+    let max_displacement = draft.quantity("stage.max_displacement", "emstep");
+    StageKind::Minimize(Minimize { steps, force_tolerance, max_displacement })
 }
 
 /// Returns the number of steps of a stage. In GROMACS -1 means a run without end.

@@ -2,7 +2,7 @@
 
 use super::groups::Groups;
 use super::{Draft, shortened};
-use crate::run::{EnergyOptions, Interval, TrajectoryOptions};
+use crate::run::{Interval, TrajectoryOptions};
 
 pub(super) fn translate(draft: &mut Draft<'_>, known: &Groups) {
     let [positions, velocities, forces] = ["nstxout", "nstvout", "nstfout"].map(|name| draft.count(name));
@@ -56,7 +56,7 @@ pub(super) fn translate(draft: &mut Draft<'_>, known: &Groups) {
     draft.plan.output.trajectories = trajectories;
     let energies = draft.count("nstenergy");
     draft.carried("output.energies", &["nstenergy"]);
-    draft.plan.output.energies = (energies > 0).then_some(EnergyOptions { every: Interval::Steps(energies) });
+    draft.plan.output.energies = (energies > 0).then_some(Interval::Steps(energies));
 }
 
 /// Returns the selection of the atoms in compressed frames; `None` for all atoms.

@@ -10,7 +10,7 @@ use super::{Draft, shortened};
 use crate::config::spell_restraint;
 use crate::import::settings::{folded, real};
 use crate::restraint::{Potential, VariableKind, Well};
-use crate::run::{Interval, Restraint, RestraintOptions};
+use crate::run::{Interval, Restraint};
 
 /// Largest number of pull coordinates that are translated.
 const MOST_COORDINATES: u64 = 100;
@@ -68,7 +68,7 @@ fn table(draft: &mut Draft<'_>) {
     let names = ["pull-nstxout", "pull-nstfout"];
     let every = names.map(|name| draft.count(name)).into_iter().filter(|&every| every > 0).min();
     draft.carried_as("output.restraints", &names, "md writes values and forces of restraints into one table");
-    draft.plan.output.restraints = every.map(|every| RestraintOptions { every: Interval::Steps(every) });
+    draft.plan.output.restraints = every.map(|every| Interval::Steps(every));
 }
 
 /// Pull coordinate N, which the keys `pull-coordN-…` describe.

@@ -2,11 +2,11 @@
 //!
 //! The time of a step on n ranks is the computing time of the busiest rank, plus the time of its messages:
 //!
-//! t(n) = w(n) t_work + s(n) t_search + m(n) t_mesh + t_rest + Σ (messages × latency + bytes / bandwidth)
+//! t(n) = w(n) (t_work + t_serial) + s(n) t_search + m(n) t_mesh + t_rest + Σ (messages × latency + bytes / bandwidth)
 //!
-//! t_work, t_search, t_mesh and t_rest are the times of a step on one rank ([`StepTimes`]). w, s and m are the
-//! fractions of the work, the pair search and the mesh that the busiest rank computes, and the bytes follow from the
-//! division of the cell ([`RankShare`]). Communication does not overlap with computation, as in
+//! t_work, t_serial, t_search, t_mesh and t_rest are the times of a step on one rank ([`StepTimes`]). w, s and m are
+//! the fractions of the work, the pair search and the mesh that the busiest rank computes, and the bytes follow from
+//! the division of the cell ([`RankShare`]). Communication does not overlap with computation, as in
 //! [`crate::backend::Domains`].
 
 use crate::backend::RankShare;
@@ -42,7 +42,9 @@ pub struct StepTimes {
     /// time of the Fourier transforms; on several ranks this time is proportional to the part of the mesh that a rank
     /// transforms
     pub mesh: f64,
-    /// time that does not decrease when the number of ranks increases
+    /// time that is proportional to the number of atoms of a rank, and does not decrease with more processor cores
+    pub serial: f64,
+    /// time that does not decrease when the number of ranks or cores increases
     pub rest: f64,
     /// number of prunings of the pair lists in a step
     pub prunings: f64,
@@ -51,7 +53,8 @@ pub struct StepTimes {
 }
 
 impl StepTimes {
-    /// Returns the times on `factor` times as many processor cores. The rest of a step takes as long as before.
+    /// Returns the times on `factor` times as many processor cores. The serial part and the rest of a step take as long
+    /// as before.
     pub fn divided_by(self, factor: f64) -> Self {
         let StepTimes { work, search, mesh, .. } = self;
         StepTimes { work: work / factor, search: search / factor, mesh: mesh / factor, ..self }
@@ -80,8 +83,8 @@ pub struct Forecast {
 impl Forecast {
     /// Returns the forecast for a single rank.
     pub fn alone(step: &StepTimes) -> Self {
-        let StepTimes { work, search, mesh, rest, .. } = step;
-        Forecast { compute: work + search + mesh + rest, halo: 0.0, mesh: 0.0, other: 0.0 }
+        let StepTimes { work, search, mesh, serial, rest, .. } = step;
+        Forecast { compute: work + search + mesh + serial + rest, halo: 0.0, mesh: 0.0, other: 0.0 }
     }
 
     /// Returns the forecast for a system whose step has the times `step` on one rank.
@@ -92,7 +95,10 @@ impl Forecast {
         let exchanges = 2.0 + step.prunings;
         let small = (ORDERS + SUMS) * share.gather_messages() as f64 + step.searches * share.search_messages() as f64;
         Forecast {
-            compute: step.work * share.work + step.search * sorted.min(1.0) + step.mesh * share.mesh + step.rest,
+            compute: (step.work + step.serial) * share.work
+                + step.search * sorted.min(1.0)
+                + step.mesh * share.mesh
+                + step.rest,
             halo: exchanges * network.seconds(messages, bytes),
             mesh: network.seconds(share.mesh_messages, share.mesh_bytes),
             other: network.seconds(small, 0.0),

@@ -5,13 +5,12 @@ use crate::observe::extent::{Extent, Mark};
 use crate::observe::lock::host_name;
 use crate::observe::replace::refuse_link;
 use crate::observe::trajectory::{
-    Contents, Fields, Format, Frame, FrameSink, Holds, Observable, Placement, Precision, Provenance, Spacing,
+    Contents, Fields, Format, Frame, FrameSink, Observable, Placement, Precision, Provenance, Spacing,
 };
 use crate::run::output::check_present;
 use crate::run::output::reporter::{Quantities, Report, Reporter, RunInfo};
 use crate::run::plan::stage_output::Intervals;
 use crate::run::plan::{Dynamics, StageKind, StepInfo, TrajectoryOptions};
-use crate::select::select;
 use crate::system::Topology;
 use crate::units::BAR;
 use std::fs;
@@ -114,36 +113,6 @@ impl TrajectoryReporter {
     }
 }
 
-impl TrajectoryOptions {
-    /// Returns all optional fields of a frame (all but the positions). Each item of the result has the key of the field
-    /// in the input file, whether the field is requested, and whether the format can store the field.
-    pub(crate) fn fields(&self, holds: &Holds) -> [(&'static str, bool, bool); 3] {
-        [
-            ("velocities", self.velocities, holds.velocities),
-            ("forces", self.forces, holds.forces),
-            ("images", self.images, holds.images),
-        ]
-    }
-
-    /// Returns the indices of the atoms that are written; `None` if all atoms are written.
-    pub fn selected(&self, system: &Topology) -> std::result::Result<Option<Vec<u32>>, Problem> {
-        let found = self.select.as_ref().map(|text| select(system, text)).transpose();
-        found.map_err(|problem| Problem { message: format!("{}: select: {}", self.file, problem.message), ..problem })
-    }
-
-    /// Returns the precision with which `format` stores positions. Returns an error if the format cannot store the
-    /// requested data.
-    pub fn check(&self, format: &Format) -> std::result::Result<Precision, Problem> {
-        if let Some((name, ..)) = self.fields(&format.holds).into_iter().find(|(_, asked, held)| *asked && !held) {
-            return Err(cannot(format, &self.file, name));
-        }
-        format.precision(self.precision).ok_or_else(|| match self.precision {
-            None => cannot(format, &self.file, "positions with full precision"),
-            Some(step) => cannot(format, &self.file, &format!("positions to {step} nm")),
-        })
-    }
-}
-
 /// Returns a placeholder for the selection of a trajectory file that is not in the plan; `None` if the file has all
 /// atoms. Only the number of atoms of the placeholder is correct. No other property of the placeholder is used, because
 /// the run writes no frames to this file.
@@ -152,11 +121,6 @@ fn selection_of(atoms: usize, system: &Topology) -> Option<Selection> {
         let atoms: Vec<u32> = (0..atoms as u32).collect();
         Selection { topology: system.subset(&atoms), atoms }
     })
-}
-
-fn cannot(format: &Format, file: &str, what: &str) -> Problem {
-    Problem::new(format!("{file}: {} files cannot store {what}", format.name))
-        .help("remove this setting, or write trajectory.h5md instead of this file or in addition to it")
 }
 
 impl Reporter for TrajectoryReporter {

@@ -6,11 +6,13 @@
 mod features;
 pub(super) mod group_columns;
 mod impulse_intervals;
+mod output;
 mod restraint;
 pub(super) mod stage_output;
 mod step;
 
 pub use impulse_intervals::misplaced;
+pub use output::{CheckpointOptions, Interval, OutputOptions, TrajectoryOptions, is_plain_name};
 pub use restraint::{PositionRestraint, Restraint};
 pub use stage_output::{Intervals, StageOutput};
 pub use step::StepInfo;
@@ -28,7 +30,6 @@ use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
 use crate::ensemble::thermostat::Thermostat;
 use crate::format::TopologyOptions;
 use crate::observe::energies::{CellColumns, Columns};
-use crate::observe::files::{ENERGIES, MINIMISATION, RESTRAINTS};
 pub use crate::prepare::{
     ConstraintKind, ElectrostaticsSpec, ForceOptions, LjPmeSpec, PmeSpec, ScaledSolute, Setting, TuningMethod,
 };
@@ -192,111 +193,6 @@ pub enum Precision {
     Mixed,
 }
 
-/// Output files of a run and the intervals at which they are written.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct OutputOptions {
-    /// absolute path of the folder to which all files of the run are written
-    pub directory: PathBuf,
-    /// options of each trajectory file of the run
-    #[serde(rename = "trajectory")]
-    pub trajectories: Vec<TrajectoryOptions>,
-    /// options of the energy table; `None` = no table is written
-    pub energies: Option<EnergyOptions>,
-    /// table of collective restraints; `None` = no table is written
-    pub restraints: Option<RestraintOptions>,
-    /// settings of the checkpoints
-    pub checkpoint: CheckpointOptions,
-    /// whether the final structure is also written as `final.gro`
-    pub final_gro: bool,
-}
-
-impl OutputOptions {
-    /// Returns the file names of all trajectories and tables that the run may write.
-    pub fn names(&self) -> Vec<String> {
-        let trajectories = self.trajectories.iter().map(|options| options.file.clone());
-        let tables = [self.energies.map(|_| ENERGIES), self.restraints.map(|_| RESTRAINTS), Some(MINIMISATION)];
-        trajectories.chain(tables.into_iter().flatten().map(str::to_owned)).collect()
-    }
-}
-
-/// Whether a name is allowed for a file in the output folder. The name must contain no folder, and must not begin
-/// with a dot, because the output folder has hidden files of md.
-pub fn is_plain_name(name: &str) -> bool {
-    !name.starts_with('.') && std::path::Path::new(name).file_name().is_some_and(|own| own == name)
-}
-
-/// Options of one trajectory file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TrajectoryOptions {
-    /// file name in the output folder; its extension determines the format ([`crate::observe::trajectory::Format`])
-    pub file: String,
-    /// interval between frames
-    pub every: Interval,
-    /// whether frames contain velocities
-    pub velocities: bool,
-    /// whether frames contain forces
-    pub forces: bool,
-    /// whether frames of a periodic system contain image counts: for each atom, the numbers of lattice vectors that
-    /// were subtracted from its position to make molecules whole
-    pub images: bool,
-    /// resolution in nm to which positions may be rounded; `None` = positions are stored as `f32` without rounding
-    pub precision: Option<f64>,
-    /// selection of the atoms that are written, in the language of [`crate::select`]; `None` = all atoms
-    pub select: Option<String>,
-}
-
-/// Options of the energy table.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct EnergyOptions {
-    /// interval between rows of the energy table
-    pub every: Interval,
-}
-
-/// Options of the table of restraints.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RestraintOptions {
-    /// interval between rows of the table of restraints
-    pub every: Interval,
-}
-
-/// Options of checkpoints.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CheckpointOptions {
-    /// wall-clock time between checkpoints
-    pub every: Duration,
-}
-
-impl Default for CheckpointOptions {
-    fn default() -> Self {
-        CheckpointOptions { every: Duration::from_secs(300) }
-    }
-}
-
-/// Interval between output events in a stage of dynamics.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Interval {
-    /// interval as simulated time in ps, which must be a whole number of steps in every stage
-    Time(f64),
-    /// interval as a number of steps
-    Steps(u64),
-}
-
-impl Interval {
-    /// Whether output is due at a step, because the number of the step within the stage is a multiple of the interval.
-    pub fn is_due(self, step: &StepInfo) -> bool {
-        step.stage_step.is_multiple_of(self.steps(step.timestep))
-    }
-
-    /// Returns the number of steps of length `timestep` (ps) in the interval, which is at least one.
-    pub fn steps(self, timestep: f64) -> u64 {
-        match self {
-            Interval::Time(time) => ((time / timestep).round() as u64).max(1),
-            Interval::Steps(steps) => steps,
-        }
-    }
-}
-
 /// Stage of a run: one minimisation or one period of dynamics.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stage {
@@ -368,14 +264,15 @@ pub struct Minimize {
     pub steps: u64,
     /// convergence criterion: the minimisation ends when no force on an atom exceeds this value, kJ/mol/nm
     pub force_tolerance: f64,
-    /// maximum displacement of any atom in one step, nm; the first step of steepest descent has a tenth of this length
-    pub initial_step: f64,
+    /// maximum displacement of any atom in one step, nm; the first step of steepest descent has a tenth of this
+    /// length
+    pub max_displacement: f64,
 }
 
 impl Default for Minimize {
     /// Returns the defaults of the input file.
     fn default() -> Self {
-        Minimize { steps: 5000, force_tolerance: 10.0, initial_step: 0.01 }
+        Minimize { steps: 5000, force_tolerance: 10.0, max_displacement: 0.01 }
     }
 }
 

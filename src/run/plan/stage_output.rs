@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::observe::files::{ENERGIES, MINIMISATION, RESTRAINTS};
 use crate::run::plan::{CheckpointOptions, Interval, OutputOptions, Plan, StepInfo};
 
 /// Output settings of a stage that replace the settings of the whole run. Output files that are not listed keep the
@@ -44,19 +43,6 @@ impl Intervals {
     pub fn only_where(mut self, mut writes: impl FnMut(usize) -> bool) -> Self {
         self.0.iter_mut().enumerate().filter(|(index, _)| !writes(*index)).for_each(|(_, every)| *every = None);
         self
-    }
-}
-
-impl OutputOptions {
-    /// Returns the interval of the trajectory or table `name` in the settings of the whole run; `None` = nothing is
-    /// written.
-    pub fn every(&self, name: &str) -> Option<Interval> {
-        match name {
-            ENERGIES => self.energies.map(|options| options.every),
-            RESTRAINTS => self.restraints.map(|options| options.every),
-            MINIMISATION => Some(Interval::Steps(1)),
-            _ => self.trajectories.iter().find(|options| options.file == name).map(|options| options.every),
-        }
     }
 }
 

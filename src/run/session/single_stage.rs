@@ -29,7 +29,7 @@ pub(in crate::run) fn minimize_lists(system: &System) -> ListSchedule {
 pub(in crate::run) fn minimize_settings(options: &Minimize, precision: Precision) -> MinimizeSettings {
     MinimizeSettings {
         force_tolerance: options.force_tolerance,
-        max_displacement: options.initial_step,
+        max_displacement: options.max_displacement,
         energy_precision: match precision {
             Precision::Double => DOUBLE_ENERGY_PRECISION,
             Precision::Mixed => MIXED_ENERGY_PRECISION,

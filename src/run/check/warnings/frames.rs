@@ -1,9 +1,11 @@
-//! Warnings about frames: frames whose time a trajectory format cannot store, and models or atoms of the coordinate
-//! file that are ignored.
+//! Warnings about frames: times between frames that are rounded, frames whose time a trajectory format cannot store,
+//! and models or atoms of the coordinate file that are ignored.
 
 use crate::format::LeftOut;
+use crate::observe::files::{ENERGIES, RESTRAINTS};
 use crate::observe::trajectory::Format;
-use crate::run::plan::{Dynamics, Plan, StageKind};
+use crate::run::plan::{Dynamics, Interval, Plan, StageKind};
+use crate::units::Dimension::Time;
 
 /// Warns of models, alternative atom locations and symmetry in the coordinate file that the run ignores.
 pub(super) fn left_out(plan: &Plan, LeftOut { models, atoms, symmetry }: LeftOut) -> Vec<String> {
@@ -32,6 +34,34 @@ pub(super) fn left_out(plan: &Plan, LeftOut { models, atoms, symmetry }: LeftOut
         )
     });
     several.into_iter().chain(alternatives).chain(crystal).collect()
+}
+
+/// Largest relative difference of an interval from the time in the input file that gives no warning.
+const ROUNDED: f64 = 0.05;
+
+/// Warns of times between frames or rows that are not a whole number of steps, and are rounded.
+pub(super) fn rounded_intervals(plan: &Plan) -> Vec<String> {
+    let files = plan.output.trajectories.iter().map(|options| options.file.as_str());
+    files.chain([ENERGIES, RESTRAINTS]).filter_map(|file| rounded_interval(plan, file)).collect()
+}
+
+fn rounded_interval(plan: &Plan, file: &str) -> Option<String> {
+    let every = plan.intervals(file);
+    plan.stages.iter().enumerate().find_map(|(index, stage)| {
+        let StageKind::Dynamics(Dynamics { timestep, .. }) = stage.kind else { return None };
+        let Some(Interval::Time(time)) = every.of_stage(index) else { return None };
+        let rounded = Interval::Time(time).steps(timestep) as f64 * timestep;
+        ((rounded / time - 1.0).abs() > ROUNDED).then(|| {
+            format!(
+                "{file} is written every {} in stage \"{}\", not every {}, which is no whole number of steps of {}: \
+                 look for a wrong unit, or give a multiple of the time step",
+                Time.spell(rounded),
+                stage.name,
+                Time.spell(time),
+                Time.spell(timestep)
+            )
+        })
+    })
 }
 
 /// Warns of trajectory formats that store a single time interval for all frames, if the stages differ in time step or

@@ -4,7 +4,7 @@ use super::*;
 use crate::config::Config;
 use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
 use crate::prepare::{ConstrainedTerms, Prepared};
-use crate::run::plan::StageKind;
+use crate::run::plan::{Interval, StageKind};
 use crate::run::session::load;
 use std::path::Path;
 
@@ -65,6 +65,19 @@ fn replaced_parameters() {
         &warnings(&plan, &system, &state, LeftOut::default()),
         &["a.itp:3 and 2 more lines", "replace earlier parameters"],
     );
+}
+
+#[test]
+fn times_between_rows_are_whole_steps() {
+    let (mut plan, system, state) = loaded("water", PME, NVE);
+    for (time, written) in [(0.003, "4 fs"), (0.0001, "2 fs"), (0.1, ""), (0.1999, "")] {
+        plan.output.energies = Some(Interval::Time(time));
+        let found = warnings(&plan, &system, &state, LeftOut::default());
+        match written {
+            "" => assert!(found.is_empty(), "{found:?}"),
+            _ => one(&found, &["energies.csv", &format!("every {written}"), "no whole number of steps of 2 fs"]),
+        }
+    }
 }
 
 #[test]
