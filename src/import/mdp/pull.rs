@@ -68,7 +68,7 @@ fn table(draft: &mut Draft<'_>) {
     let names = ["pull-nstxout", "pull-nstfout"];
     let every = names.map(|name| draft.count(name)).into_iter().filter(|&every| every > 0).min();
     draft.carried_as("output.restraints", &names, "md writes values and forces of restraints into one table");
-    draft.plan.output.restraints = every.map(|every| Interval::Steps(every));
+    draft.plan.output.restraints = every.map(Interval::Steps);
 }
 
 /// Pull coordinate N, which the keys `pull-coordN-…` describe.
