@@ -6,6 +6,7 @@
 mod golden;
 
 use golden::Golden;
+use md::backend::accuracy::{ENERGY, FORCE, LATTICE_FORCE};
 use md::backend::{Cpu, CpuOptions, Evaluation, ForceField, Reference, Workload};
 use md::cell::PeriodicCell;
 use md::pair::ListSchedule;
@@ -15,15 +16,9 @@ use md::system::{
     System,
 };
 use md::team::Team;
-use md::vec3::Vec3;
+use md::vec3::{Vec3, rms};
 use std::sync::Arc;
 
-/// Maximum RMS force error divided by the RMS force: the project's limit for interactions in f32.
-const FORCE: f64 = 2e-5;
-/// Maximum RMS force error in kJ/mol/nm on a perfect lattice, where the forces on each atom cancel.
-const LATTICE_FORCE: f64 = 1e-3;
-/// Maximum energy error relative to the sum of the absolute energy terms: the project's limit.
-const ENERGY: f64 = 1e-6;
 /// Maximum relative error of the virial, which is a sum of products of positions (a few nm) and forces accurate to
 /// [`FORCE`].
 const VIRIAL: f64 = 2e-5;
@@ -64,11 +59,6 @@ fn exact(system: &System, cell: Option<&PeriodicCell>, positions: &[Vec3]) -> Ev
     let mut out = Reference::new(system).expect("a supported system").evaluate(cell, positions, EVERYTHING);
     golden::spread(system, positions, &mut out);
     out
-}
-
-fn rms(vectors: impl Iterator<Item = Vec3>) -> f64 {
-    let (sum, number) = vectors.fold((0.0, 0.0), |(sum, number), v| (sum + v.norm_squared(), number + 1.0));
-    f64::sqrt(sum / number)
 }
 
 /// Returns the RMS error of the forces `ours` relative to the RMS of `theirs`, and the same error as a multiple of the

@@ -11,7 +11,7 @@ use md::pme::{ChargeStructure, ErrorModel, good_size, sample_force_rms};
 use md::system::{BondedTerms, DispersionCorrection, Electrostatics, PmeParameters};
 use md::term::coulomb;
 use md::units::COULOMB;
-use md::vec3::Vec3;
+use md::vec3::{Vec3, rms};
 
 /// Minimum force error as a fraction of the requested error. Nearly all of the error comes from the reciprocal part.
 /// The estimate of the reciprocal part is too large for correlated charges, as in water: by a factor of 2.3 at α =
@@ -21,11 +21,6 @@ const LEAST_SHARE: f64 = 0.2;
 /// Fraction of the requested error that the reciprocal part may have. The fraction is below 1 because the grid spacing
 /// is found only to a relative accuracy of 10⁻³.
 const RECIPROCAL_SHARE: f64 = 0.97;
-
-fn rms(forces: impl ExactSizeIterator<Item = Vec3>) -> f64 {
-    let number = forces.len() as f64;
-    (forces.map(|f| f.norm_squared()).sum::<f64>() / number).sqrt()
-}
 
 /// Returns electrostatic forces without excluded pairs, from a plain Ewald sum converged to 10⁻¹⁰.
 fn exact_forces(golden: &Golden, charges: &[f64]) -> Vec<Vec3> {

@@ -7,7 +7,7 @@ mod golden;
 use golden::Golden;
 use md::backend::{Energies, Evaluation, Reference, Workload};
 use md::system::{BondedTerms, Exclusions, G96Angle, G96Bond, RyckaertBellemans, Topology};
-use md::vec3::Vec3;
+use md::vec3::{Vec3, rms};
 
 /// Relative tolerance: the project's limit. md and OpenMM compute in f64 with the same α, grid and interpolation order.
 /// The order of summation and the last digits of converted units (Å, kcal, AMBER's charge factor 18.2223) differ.
@@ -53,11 +53,6 @@ fn energies(golden: &Golden, case: &str, ours: &Evaluation) -> Vec<(&'static str
         ("dispersion", e.dispersion_correction, their("lj_dispersion_correction")),
         ("potential", e.potential(), their("total_with_dispcorr") + their("total")),
     ]
-}
-
-fn rms(vectors: impl Iterator<Item = Vec3>) -> f64 {
-    let (sum, number) = vectors.fold((0.0, 0.0), |(sum, number), v| (sum + v.norm_squared(), number + 1.0));
-    f64::sqrt(sum / number)
 }
 
 /// Compares the energies and forces of a system with OpenMM for all Coulomb settings, and reports all deviations

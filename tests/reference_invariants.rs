@@ -11,7 +11,7 @@ use md::system::{
     BondedTerms, DispersionCorrection, Electrostatics, Exclusions, LjModifier, Modifier, PmeParameters, System,
 };
 use md::units::COULOMB;
-use md::vec3::{Vec3, vec3};
+use md::vec3::{Vec3, rms, vec3};
 use model::{Model, chains, random, random_vector, rock_salt};
 
 const EVERYTHING: Workload = Workload { energy: true, virial: true, ..Workload::FORCES };
@@ -261,11 +261,6 @@ fn ionic_gas() -> (PeriodicCell, Vec<Vec3>, Vec<f64>) {
     }
     let charges = (0..400).map(|i| if i % 2 == 0 { 0.81 } else { -0.8 }).collect();
     (cell, positions, charges)
-}
-
-fn rms(vectors: impl ExactSizeIterator<Item = Vec3>) -> f64 {
-    let number = vectors.len() as f64;
-    (vectors.map(|v| v.norm_squared()).sum::<f64>() / number).sqrt()
 }
 
 /// Returns the RMS force error (kJ/mol/nm) of PME, with a direct sum up to the cutoff, relative to a plain Ewald sum.

@@ -243,7 +243,7 @@ impl Analyze {
         let stems: Vec<PathBuf> = self.requests.iter().map(|request| self.stem(request)).collect();
         for file in stems.iter().flat_map(|stem| files(stem)) {
             for input in &self.common.files {
-                super::outputs::check_new(&file, input, self.common.force)?;
+                super::files::check_new(&file, input, self.common.force)?;
             }
         }
         if let Some(folder) = &self.common.output_dir {

@@ -8,7 +8,7 @@ use super::input::gromacs_folders;
 use super::topology;
 use crate::analysis::{AnalysedSystem, Images, Reference};
 use crate::convert::{
-    Align, Center, Converted, Frames, Operation, Target, Unwrap, Whole, convert, open, write_topology,
+    Align, Center, Converted, Frames, Operation, Target, TargetOptions, Unwrap, Whole, convert, open, write_topology,
 };
 use crate::error::{Problem, Result};
 use crate::format::known::writable_topology;
@@ -126,7 +126,7 @@ impl Convert {
     }
 
     pub(super) fn execute(&self) -> Result<()> {
-        super::outputs::check_new(&self.output, &self.input, self.force)?;
+        super::files::check_new(&self.output, &self.input, self.force)?;
         if writable_topology(&self.output).is_some() {
             return self.write_topology();
         }
@@ -163,9 +163,14 @@ impl Convert {
         }
         let atoms =
             self.select.as_ref().map(|text| self.atoms(topology.as_ref(), source.as_mut(), text)).transpose()?;
-        let is_one = self.frame.is_some() || source.frames() == 1;
+        let options = TargetOptions {
+            is_single: self.frame.is_some() || source.frames() == 1,
+            rounding,
+            velocities: !self.no_velocities,
+            forces: !self.no_forces,
+        };
         let count = source.atoms();
-        let target = Target::new(&self.output, topology.as_ref(), count, atoms.as_deref(), is_one, rounding)?;
+        let target = Target::new(&self.output, options, topology.as_ref(), count, atoms.as_deref())?;
         let images = if self.as_stored || !has_bonds { Images::AsStored } else { Images::Gathered };
         let system = match &topology {
             Some(topology) => Some(AnalysedSystem::new(topology, images).at_first(source.as_mut())?),
@@ -181,7 +186,6 @@ impl Convert {
             );
         }
         let mut operations = self.operations(system.as_ref(), source.as_mut())?;
-        let target = target.without(self.no_velocities, self.no_forces);
         let Converted { frames: written, warning } = convert(source.as_mut(), &mut operations, target, &frames)?;
         drop(operations);
         source.warnings().iter().skip(warnings.len()).for_each(|warning| super::warn(warning));

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::files::check_new;
 use super::input::gromacs_folders;
-use super::outputs::check_new;
 use crate::error::{Error, Problem, Result};
 use crate::import::{Files, Remark, import};
 use crate::observe::files::FINAL_STRUCTURE;

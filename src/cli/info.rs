@@ -1,12 +1,13 @@
 //! `md info`: describes the contents of a file.
 
+pub(super) mod run_files;
+
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use super::input::gromacs_folders;
-use super::outputs;
 use crate::cell::PeriodicCell;
 use crate::error::{Error, Problem, Result};
 use crate::format::known::{COORDINATES, Format, TOPOLOGIES, recognise};
@@ -37,10 +38,10 @@ fn describe(path: &Path) -> Result<String> {
     if let Ok(format) = trajectory::Format::of_file(path)
         && !is_single_model(path, format)
     {
-        return outputs::trajectory(path, format);
+        return run_files::trajectory(path, format);
     }
     if is_checkpoint(path) {
-        return outputs::checkpoint(path);
+        return run_files::checkpoint(path);
     }
     if path.extension().is_some_and(|ending| ending == "toml") {
         let problem = Problem::new("the file is an input file of md or another TOML file").in_file(path);
@@ -61,7 +62,7 @@ fn describe(path: &Path) -> Result<String> {
     }
     match bytes.trim_ascii_start() {
         [b'{', ..] => record(path, &bytes),
-        text if text.starts_with(TABLE_START.as_bytes()) => outputs::energies(path),
+        text if text.starts_with(TABLE_START.as_bytes()) => run_files::energies(path),
         _ => recognise(COORDINATES, "coordinate", &bytes)
             .and_then(|format| (format.read)(&bytes, None).map(|found| coordinates(format.name, &found)))
             .map_err(|problem| perhaps_unknown(problem.in_file(path))),
@@ -89,10 +90,10 @@ fn record(path: &Path, bytes: &[u8]) -> Result<String> {
         .map_err(|e| Problem::new(format!("the file begins like JSON, but is not valid JSON: {e}")).in_file(path))
         .map_err(perhaps_unknown)?;
     if fields.get("stage_number").is_some() {
-        return outputs::status(path);
+        return run_files::status(path);
     }
     if fields.get("simulated_ps").is_some() {
-        return outputs::summary(path);
+        return run_files::summary(path);
     }
     Err(perhaps_unknown(Problem::new("the JSON file is neither a summary nor a status of a run").in_file(path)))
 }

@@ -10,6 +10,7 @@ mod demux;
 mod diagnostics;
 mod energy;
 mod estimate;
+mod files;
 mod help;
 mod import;
 mod info;
@@ -19,7 +20,7 @@ mod launch;
 #[cfg(feature = "mpi")]
 mod mpi;
 mod new;
-mod outputs;
+mod repair;
 mod replicas;
 mod report;
 mod run;
@@ -71,7 +72,7 @@ enum Command {
     Info(info::Info),
     Verify(verify::Verify),
     Report(report::Report),
-    Repair(outputs::Repair),
+    Repair(repair::Repair),
     Build(build::Build),
     New(new::New),
     Import(import::Import),

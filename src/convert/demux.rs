@@ -9,7 +9,7 @@
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use super::Target;
+use super::{Target, TargetOptions};
 use crate::error::{Error, Problem, Result};
 use crate::format::{Names, file};
 use crate::observe::exchange::{ExchangeRow, read};
@@ -146,7 +146,8 @@ impl Demux {
             sources.iter().map(|source| (names(source), source.atoms())).collect();
         let new = |state: usize| {
             let (path, (topology, atoms)) = (Self::folder(target, state).join(name), &topologies[state]);
-            Target::new(&path, topology.as_ref(), *atoms, None, false, rounding)
+            let options = TargetOptions { rounding, ..TargetOptions::default() };
+            Target::new(&path, options, topology.as_ref(), *atoms, None)
         };
         let mut targets = (0..self.replicas).map(new).collect::<Result<Vec<Target<'_>>>>()?;
         let mut frame = StoredFrame::default();
@@ -284,7 +285,7 @@ mod tests {
         let mut frame = StoredFrame { positions: vec![crate::vec3::vec3(1.0, 2.0, 3.0); 3], ..StoredFrame::default() };
         let label = crate::format::Label { name: crate::system::Name::new("C"), ..Default::default() };
         let named = Names::of_labels(&[label; 3]).topology;
-        let mut target = Target::new(path, Some(&named), 3, None, false, None).unwrap();
+        let mut target = Target::new(path, TargetOptions::default(), Some(&named), 3, None).unwrap();
         for step in steps {
             (frame.step, frame.time) = (step, step as f64);
             target.write(&frame).unwrap();

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 pub use demux::{Demux, Sorted};
 pub use operations::{Align, Center, Operation, Unwrap, Whole};
-pub use target::Target;
+pub use target::{Target, TargetOptions};
 pub use topology::write_topology;
 
 use crate::analysis::is_within;

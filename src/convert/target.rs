@@ -60,20 +60,37 @@ const STRUCTURES: [(&str, Structure); 5] = [
     ("cif", Structure::Mmcif),
 ];
 
+/// Options of an output file: number of frames, fields and precision.
+#[derive(Clone, Copy, Debug)]
+pub struct TargetOptions {
+    /// whether only one frame will be written
+    pub is_single: bool,
+    /// precision (nm) to which positions may be rounded; `None` = as exact as the format allows
+    pub rounding: Option<f64>,
+    /// whether velocities are written, if the frames have velocities
+    pub velocities: bool,
+    /// whether forces are written, if the frames have forces
+    pub forces: bool,
+}
+
+impl Default for TargetOptions {
+    /// Returns the contents of a trajectory with all that the frames have.
+    fn default() -> Self {
+        TargetOptions { is_single: false, rounding: None, velocities: true, forces: true }
+    }
+}
+
 impl<'a> Target<'a> {
     /// Creates a file for frames of `count` atoms, whose names are in `topology`. `atoms` are the 0-based indices of
-    /// the written atoms in ascending order; `None` for all atoms. `one` is true if only one frame will be written. The
-    /// extension of the file name decides the format. `rounding` (nm) is the precision to which positions may be
-    /// rounded.
+    /// the written atoms in ascending order; `None` for all atoms. The extension of the file name decides the format.
     pub fn new(
         path: &Path,
+        options: TargetOptions,
         topology: Option<&Topology>,
         count: usize,
         atoms: Option<&'a [u32]>,
-        one: bool,
-        rounding: Option<f64>,
     ) -> Result<Self> {
-        let (kind, needs_names) = kind(path, one, rounding)?;
+        let (kind, needs_names) = kind(path, options.is_single, options.rounding)?;
         let system = match topology {
             Some(topology) => topology.clone(),
             None if needs_names => {
@@ -92,16 +109,10 @@ impl<'a> Target<'a> {
             first: None,
             sink: None,
             fields: Fields::default(),
-            wanted: Fields { velocities: true, forces: true, image: false },
+            wanted: Fields { velocities: options.velocities, forces: options.forces, image: false },
             periodic: false,
             last_step: None,
         })
-    }
-
-    /// Disables the output of velocities or forces, even if the frames have them.
-    pub fn without(mut self, velocities: bool, forces: bool) -> Self {
-        self.wanted = Fields { velocities: !velocities, forces: !forces, image: false };
-        self
     }
 
     /// Writes one frame. The first frame decides whether the file has cell, velocities and forces.
@@ -347,11 +358,12 @@ mod tests {
     #[test]
     fn names_that_are_cut_are_warned_of() {
         let folder = tempfile::tempdir().unwrap();
+        let single = TargetOptions { is_single: true, ..TargetOptions::default() };
         let written = |file: &str, atom: &str, residue: &str| {
             let mut topology = nameless(1);
             topology.atoms[0].name = Name::new(atom);
             topology.residues = vec![Residue { name: Name::new(residue), number: 1, first: 0 }];
-            let mut target = Target::new(&folder.path().join(file), Some(&topology), 1, None, true, None).unwrap();
+            let mut target = Target::new(&folder.path().join(file), single, Some(&topology), 1, None).unwrap();
             target.write(&StoredFrame { positions: vec![Vec3::ZERO], ..StoredFrame::default() }).unwrap();
             target.finish().unwrap().is_some()
         };

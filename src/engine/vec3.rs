@@ -219,6 +219,17 @@ impl AddAssign for Mat3 {
     }
 }
 
+/// Returns the root mean square of the lengths of vectors; zero without vectors.
+pub fn rms(vectors: impl Iterator<Item = Vec3>) -> f64 {
+    let (sum, number) = vectors.fold((0.0, 0.0), |(sum, number), v| (sum + v.norm_squared(), number + 1.0));
+    f64::sqrt(sum / f64::max(number, 1.0))
+}
+
+/// Returns the root mean square of the lengths of the differences between vectors at the same index.
+pub fn rms_difference(a: &[Vec3], b: &[Vec3]) -> f64 {
+    rms(a.iter().zip(b).map(|(a, b)| *a - *b))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

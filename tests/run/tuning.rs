@@ -12,7 +12,7 @@ use md::prepare::{ConstrainedTerms, Prepared};
 use md::run::{Checkpoint, load};
 use md::system::{Electrostatics, ForceSettings, State, System};
 use md::units::BAR;
-use md::vec3::Vec3;
+use md::vec3::{Vec3, rms_difference};
 
 use crate::case::{Case, assert_same};
 
@@ -73,10 +73,6 @@ fn with(system: &System, splitting: Splitting) -> System {
 
 fn forces(system: &System, state: &State) -> Vec<Vec3> {
     Reference::new(system).unwrap().evaluate(state.cell.as_ref(), &state.positions, Workload::default()).forces
-}
-
-fn rms_difference(a: &[Vec3], b: &[Vec3]) -> f64 {
-    (a.iter().zip(b).map(|(a, b)| (*a - *b).norm_squared()).sum::<f64>() / a.len() as f64).sqrt()
 }
 
 fn splitting(trial: &Trial) -> Splitting {

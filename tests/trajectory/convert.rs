@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 use assert_cmd::cargo::CommandCargoExt;
 use md::cell::PeriodicCell;
-use md::convert::{Frames, Target, convert};
+use md::convert::{Frames, Target, TargetOptions, convert};
 use md::format::{read_coordinates, read_topology};
 use md::observe::trajectory::{
     Contents, EXTENSIONS, Fields, Format, Frame, Placement, Precision, Spacing, StoredFrame, open,
@@ -400,7 +400,7 @@ fn memory_does_not_grow_with_the_frames() {
         fs::write(&many, [header, &two.repeat(count / 2)].concat()).unwrap();
         most_held(|| {
             let mut source = md::convert::open(&many, None).unwrap();
-            let target = Target::new(&output, None, ATOMS, None, false, None).unwrap();
+            let target = Target::new(&output, TargetOptions::default(), None, ATOMS, None).unwrap();
             let frames = Frames { only: None, begin: None, end: None, stride: 1 };
             assert_eq!(convert(source.as_mut(), &mut [], target, &frames).unwrap().frames, count);
         })

@@ -3,6 +3,7 @@
 //! A backend owns the state during a run, in the atom order and memory layout of its device. All arguments and results
 //! of the functions of [`Backend`] are in topology order. The backend is chosen once, at the start of a run.
 
+pub mod accuracy;
 mod centers;
 pub mod choice;
 mod cpu;

@@ -6,26 +6,18 @@
 //! atoms of every Lennard-Jones type. If the PME grid is very large, reciprocal space is left out. Leapfrog,
 //! constraints, restraints and couplings are not compared. The comparison does not change the state.
 
+use crate::backend::accuracy::{ENERGY, FORCE, LATTICE_FORCE};
 use crate::backend::{Backend, Energies, Evaluation, ListLevel, ListsMade, Sampled, sample};
 use crate::error::{Error, Result};
 use crate::observe::log::Level;
 use crate::pair::ListSchedule;
 use crate::restraint::Restraining;
-use crate::run::engine::self_check::{compare_energies, rms, rms_difference};
+use crate::run::engine::self_check::compare_energies;
 use crate::system::{State, System};
-use crate::vec3::Vec3;
+use crate::vec3::{Vec3, rms, rms_difference};
 use std::f64::consts::PI;
 use std::time::Instant;
 
-/// Allowed RMS error of the forces, relative to the RMS force. The value is the limit for forces with interactions in
-/// `f32`, as in `tests/forces.rs`.
-const FORCE: f64 = 2e-5;
-/// Allowed RMS error of the forces (kJ/mol/nm) on a perfect lattice, where forces cancel but rounding errors do not.
-/// `tests/forces.rs` has the same limit.
-const LATTICE_FORCE: f64 = 1e-3;
-/// Allowed error of each energy term, relative to the sum of the absolute energy terms. The value is the limit for
-/// energies with interactions in `f32`.
-const ENERGY: f64 = 1e-6;
 /// Largest ratio of an error to its limit that causes only a warning. A larger ratio ends the run with an error.
 /// Relative rounding errors are larger in systems whose forces nearly cancel. All deliberate faults in tests of whole
 /// systems caused errors of more than [`LEEWAY`] times the limits.

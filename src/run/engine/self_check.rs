@@ -1,23 +1,21 @@
 //! Comparison of a GPU with the CPU before a run uses the GPU. First the forces and energies of one state are compared,
 //! and then the positions after one step from this state.
 
-use crate::backend::{Backend, Energies, Evaluation, Leapfrog, Workload};
+use crate::backend::{Backend, Energies, Evaluation, Leapfrog, Workload, accuracy};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::system::State;
-use crate::vec3::Vec3;
+use crate::vec3::{Vec3, rms, rms_difference};
 
-/// Largest RMS difference between the forces on GPU and CPU, relative to the RMS force. The errors on GPU and CPU are
-/// each at most 2·10⁻⁵, which is the limit for interactions in `f32` in `tests/forces.rs`. The difference is therefore
-/// at most 4·10⁻⁵.
-const FORCE: f64 = 4e-5;
-/// Largest RMS difference (kJ/mol/nm) between the forces on GPU and CPU on a perfect lattice, where forces cancel but
-/// rounding errors do not. In the tests, force errors on GPU and CPU are at most 2·10⁻⁵ times the magnitude of the
-/// terms that cancel, and at most 10⁻³ kJ/mol/nm.
-const LATTICE_FORCE: f64 = 2e-3;
-/// Limit for the difference between an energy term on the GPU and on the CPU, relative to the sum of the absolute
-/// energy terms. The limit is 2·10⁻⁶, because GPU and CPU may each have an error of 10⁻⁶.
-const ENERGY: f64 = 2e-6;
+// GPU and CPU may each have an error up to the limit, so that their difference may be twice as large.
+
+/// Largest RMS difference between the forces on GPU and CPU, relative to the RMS force.
+const FORCE: f64 = 2.0 * accuracy::FORCE;
+/// Largest RMS difference (kJ/mol/nm) between the forces on GPU and CPU on a perfect lattice.
+const LATTICE_FORCE: f64 = 2.0 * accuracy::LATTICE_FORCE;
+/// Largest difference between an energy term on the GPU and on the CPU, relative to the sum of the absolute energy
+/// terms.
+const ENERGY: f64 = 2.0 * accuracy::ENERGY;
 
 /// Time step with which the positions on GPU and CPU are compared, ps.
 const TIMESTEP: f64 = 0.002;
@@ -136,15 +134,6 @@ pub(in crate::run) fn compare_energies(
         largest = largest.max(off);
     }
     Ok(largest)
-}
-
-pub(in crate::run) fn rms(vectors: impl ExactSizeIterator<Item = Vec3>) -> f64 {
-    let number = vectors.len().max(1) as f64;
-    (vectors.map(|v| v.norm_squared()).sum::<f64>() / number).sqrt()
-}
-
-pub(in crate::run) fn rms_difference(a: &[Vec3], b: &[Vec3]) -> f64 {
-    rms(a.iter().zip(b).map(|(a, b)| *a - *b))
 }
 
 #[cfg(test)]

@@ -7,11 +7,10 @@ mod traffic;
 
 use super::*;
 use crate::backend::Reference;
+use crate::backend::accuracy::FORCE;
 use crate::testing::{SHORT_CUTOFF as CUTOFF, Sample, divisible as sample, on_ranks};
 
 const EVERYTHING: Workload = Workload { energy: true, virial: true, ..Workload::FORCES };
-/// Tolerance of forces: the limit of this project for rounding errors of mixed precision.
-const FORCES: f64 = 2e-5;
 /// Tolerance of energies and virials, relative to the sum of the absolute values of their terms.
 const SUMS: f64 = 2e-6;
 
@@ -42,7 +41,7 @@ fn compare(name: &str, sample: &Sample, count: usize) -> f64 {
     let differences: Vec<Vec3> =
         evaluation.forces.iter().zip(&expected.forces).map(|(ours, theirs)| *ours - *theirs).collect();
     let error = rms(&differences) / rms(&expected.forces);
-    assert!(error < FORCES, "{name} on {count} ranks: {error}");
+    assert!(error < FORCE, "{name} on {count} ranks: {error}");
     let schedule = ListSchedule::exact(CUTOFF + 0.03);
     let options = CpuOptions { parts: 1, level: Level::Portable, schedule };
     let cpu = Cpu::new(system, options, Team::single()).unwrap();

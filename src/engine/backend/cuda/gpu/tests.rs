@@ -1,21 +1,19 @@
 //! Tests that compare a real GPU, if there is one, with the emulated device. `validation/gpu` has more tests.
+//!
+//! GPU and emulated device have different fused operations and different implementations of reciprocals. The limits are
+//! those for interactions in `f32`, although the effect of these differences is smaller.
 #![allow(clippy::print_stderr, reason = "a skipped test says why")]
 
 use super::{Gpu, check_driver};
+use crate::backend::accuracy::{ENERGY, FORCE};
 use crate::backend::cuda::Programs;
 use crate::backend::cuda::tests::motion::coupled_steps;
 use crate::backend::cuda::tests::refreshment::refreshed_steps;
 use crate::backend::{Backend, Leapfrog, Workload};
 use crate::system::State;
 use crate::testing::{EVERYTHING, Sample};
-use crate::vec3::Vec3;
+use crate::vec3::rms;
 
-/// Relative tolerance of the RMS error of forces, which is the limit of this project for interactions in f32. GPU and
-/// emulated device have different fused operations and different implementations of reciprocals, whose effect on forces
-/// is below this limit.
-const FORCE: f64 = 2e-5;
-/// Tolerance of energies relative to the largest energy.
-const ENERGY: f64 = 1e-6;
 const STEPS: usize = 20;
 /// Names of sample systems, which together have every kind of term and cell, virtual sites, and ions without any bond.
 const SYSTEMS: [&str; 10] = [
@@ -44,11 +42,6 @@ fn drivers_that_are_too_old_are_refused() {
     for driver in [Some(11070), Some(13020), None] {
         check_driver(driver).expect("a driver that will do");
     }
-}
-
-fn rms(vectors: impl Iterator<Item = Vec3>) -> f64 {
-    let (sum, number) = vectors.fold((0.0, 0.0), |(sum, number), v| (sum + v.norm_squared(), number + 1.0));
-    f64::sqrt(sum / number)
 }
 
 #[test]

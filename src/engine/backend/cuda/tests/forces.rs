@@ -1,30 +1,20 @@
 //! Tests that compare forces, energies and virials of an emulated device with the reference backend.
 
+use crate::backend::accuracy::{ENERGY, FORCE, LATTICE_FORCE};
 use crate::backend::cuda::{steps, sums};
 use crate::backend::{Backend, Evaluation, Reference};
 use crate::system::{DispersionCorrection, Electrostatics, LjModifier, PmeParameters, RyckaertBellemans, Torsion};
 use crate::team::Team;
 use crate::testing::{EVERYTHING, Sample};
-use crate::vec3::{Mat3, Vec3};
+use crate::vec3::{Mat3, rms};
 use crate::virtual_sites::SitePlan;
 
-/// Tolerance of forces: the limit of this project for interactions in f32, as RMS force error over RMS force.
-const FORCE: f64 = 2e-5;
-/// Tolerance of the RMS force error on a perfect lattice, where forces cancel, kJ/mol/nm.
-const LATTICE_FORCE: f64 = 1e-3;
-/// Tolerance of the energy: the project's limit, relative to the sum of the absolute terms.
-const ENERGY: f64 = 1e-6;
 /// Tolerance of the virial, a sum of positions of a few nm times forces that are accurate to [`FORCE`]. The value is
 /// the same as in `tests/forces.rs`.
 const VIRIAL: f64 = 2e-5;
 /// Tolerance of the virial, relative to the direct and reciprocal parts of the Coulomb virial. The two parts nearly
 /// cancel, and each part is accurate to a few times [`ENERGY`].
 const VIRIAL_PARTS: f64 = 4e-6;
-
-fn rms(vectors: impl Iterator<Item = Vec3>) -> f64 {
-    let (sum, number) = vectors.fold((0.0, 0.0), |(sum, number), v| (sum + v.norm_squared(), number + 1.0));
-    f64::sqrt(sum / number)
-}
 
 fn check_virial(ours: &Mat3, exact: &Evaluation, what: &str) {
     let scale = rms(exact.forces.iter().copied()) * (exact.forces.len() as f64).sqrt();

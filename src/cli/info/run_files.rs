@@ -1,12 +1,10 @@
-//! Descriptions of the output files of a run for `md info`, and the command `md repair`.
+//! Descriptions of the output files of a run.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use clap::Args;
-
-use super::info::cell_line;
+use super::cell_line;
 use crate::error::{Problem, Result};
 use crate::observe::energies::{EnergyRecord, TableKind, read_energies};
 use crate::observe::lock::host_name;
@@ -14,44 +12,13 @@ use crate::observe::progress::{duration, three_digits};
 use crate::observe::statistics::{Average, Statistics};
 use crate::observe::status::{RunState, Status};
 use crate::observe::summary::Summary;
-use crate::observe::trajectory::{Description, Format, Repair as Repaired};
+use crate::observe::trajectory::{Description, Format};
 use crate::run::Checkpoint;
 use crate::units::rounded_time;
 
-/// Make the trajectory of a killed run readable, or save every readable frame of a damaged trajectory
-#[derive(Debug, Args)]
-pub(super) struct Repair {
-    /// Trajectory (H5MD, XTC, DCD, TRR, AMBER NetCDF, PDB) that no run is writing. An undamaged file is not changed.
-    /// A damaged file is kept under a name with the ending .bak
-    pub(super) file: PathBuf,
-}
-
-impl Repair {
-    pub(super) fn execute(&self) -> Result<()> {
-        check_exists(&self.file)?;
-        let Repaired { frames, lost, backup } = Format::of_file(&self.file)?.files.repair(&self.file)?;
-        let mut text = String::new();
-        if let Some(backup) = backup {
-            let _ = writeln!(
-                text,
-                "{frames} frames saved, {} frames lost; the damaged file was renamed to {}",
-                lost.len(),
-                backup.display()
-            );
-            let list: Vec<String> = lost.iter().map(u64::to_string).collect();
-            if !lost.is_empty() {
-                let _ = writeln!(text, "lost frames, counted from 0: {}", list.join(" "));
-            }
-        }
-        // the new name of the damaged file is shown even if the repaired file cannot be described
-        super::describe(&text)?;
-        super::describe(&trajectory(&self.file, Format::of_file(&self.file)?)?)
-    }
-}
-
 // The results of `writeln!` are dropped below, because writing to a String cannot fail.
 
-pub(super) fn trajectory(path: &Path, format: &Format) -> Result<String> {
+pub(in crate::cli) fn trajectory(path: &Path, format: &Format) -> Result<String> {
     let Description { title, lines } = format.files.describe(path)?;
     let mut text = format!("{title}\n");
     for (label, value) in lines {
@@ -198,26 +165,8 @@ fn descents(rows: &[Vec<f64>]) -> String {
     text
 }
 
-/// Returns an error if there is no file at `path`.
-pub(super) fn check_exists(path: &Path) -> Result<()> {
-    if path.exists() { Ok(()) } else { Err(Problem::new("the file does not exist").in_file(path).into()) }
-}
-
 /// Whether the process of a run on this computer does not exist any more.
 fn is_gone(status: &Status) -> bool {
     let place = |process: &str| Path::new("/proc").join(process).exists();
     status.host == host_name() && place("self") && !place(&status.process.to_string())
-}
-
-/// Returns an error if the file at `output` exists and `force` is not set, or if `output` is `input`.
-pub(super) fn check_new(output: &Path, input: &Path, force: bool) -> Result<()> {
-    let place = |path: &Path| path.canonicalize().ok();
-    if place(output).is_some_and(|there| Some(there) == place(input)) {
-        return Err(Problem::new("input and output are the same file").in_file(output).into());
-    }
-    if output.exists() && !force {
-        let problem = Problem::new("the file already exists").in_file(output);
-        return Err(problem.help("choose another name, or replace the file with --force").into());
-    }
-    Ok(())
 }
