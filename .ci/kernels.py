@@ -23,7 +23,7 @@ ALLOWED = [
     r"std::time::|clock_gettime",  # time spent in constraints
     # pieces of work of their own, large or rare
     # kernels of their own, called once for a section
-    r"simd::Level>::is_available",  # before such a kernel is called
+    r"simd::Level>::is_available|std_detect::detect::cache::detect_and_initialize",  # before such a kernel is called
     r"constraint::plan::(ConstraintPlan>::(apply|finish_drift)|SectionKernel|DriftKernel)",
     r"backend::refresh::(Refresh>::apply|RefreshKernel)",
     r"constraint::shake::worst",  # where a constraint has failed

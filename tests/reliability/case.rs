@@ -155,8 +155,8 @@ impl Case {
     /// Number of steps that remain after the checkpoint; the number of all steps if no checkpoint can be read.
     pub(crate) fn steps_left(&self) -> u64 {
         match self.checkpoint() {
-            Ok(Some(c)) if c.stage == 0 => MINIMIZE - c.place.done + DYNAMICS,
-            Ok(Some(c)) => DYNAMICS - c.place.done,
+            Ok(Some(c)) if c.stage == 0 => MINIMIZE - c.position.done + DYNAMICS,
+            Ok(Some(c)) => DYNAMICS - c.position.done,
             _ => MINIMIZE + DYNAMICS,
         }
     }

@@ -129,7 +129,7 @@ fn begun_with_another_cutoff() -> (Case, Setting) {
     let shorter = |trial: &&Trial| trial.measured.is_some() && splitting(trial).cutoff < CUTOFF;
     let setting = tuning.tried.iter().find(shorter).unwrap().setting;
     tuning.chosen = setting;
-    checkpoint.place.schedule = Some(setting.lists);
+    checkpoint.position.schedule = Some(setting.lists);
     checkpoint.write(&path).unwrap();
     (case, setting)
 }
@@ -153,7 +153,7 @@ fn a_choice_is_kept_bit_for_bit_and_by_later_stages() {
     assert_eq!(tuning(&case).chosen, setting);
     // only the lifetimes are compared, because list radii depend on the velocities at the start of the stage
     let lifetimes = |lists: ListSchedule| (lists.rebuild, lists.prune);
-    assert_eq!(checkpoint(&case).place.schedule.map(lifetimes), Some(lifetimes(setting.lists)));
+    assert_eq!(checkpoint(&case).position.schedule.map(lifetimes), Some(lifetimes(setting.lists)));
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn a_run_that_comes_from_a_gpu_has_the_lists_of_a_processor() {
     let mut foreign = own.clone();
     let lists = ListSchedule { rebuild: 50, prune: 25, outer: 1.0, inner: 0.95, lookahead: 0.0 };
     foreign.lists_on_gpu = Some(true);
-    foreign.place.schedule = Some(lists);
+    foreign.position.schedule = Some(lists);
     foreign.tuning.as_mut().unwrap().chosen.lists = lists;
     foreign.write(&case.path("out/checkpoint.md")).unwrap();
     let messages = case.ends_with(0, &["--steps", "66"]);
@@ -212,7 +212,7 @@ fn a_run_that_comes_from_a_gpu_has_the_lists_of_a_processor() {
         "{messages}"
     );
     let now = checkpoint(&case);
-    assert_eq!((now.lists_on_gpu, now.place.schedule), (own.lists_on_gpu, own.place.schedule));
+    assert_eq!((now.lists_on_gpu, now.position.schedule), (own.lists_on_gpu, own.position.schedule));
     assert_eq!(now.tuning.unwrap().chosen, own.tuning.unwrap().chosen);
     // forces agree within rounding errors during the whole run, so the pairs that lists miss are negligible
     let uninterrupted = Case::new("water", &input("model"));

@@ -32,13 +32,13 @@ pub(super) fn checkpoint(path: &Path) -> Result<String> {
         return Err(Problem::new("the file does not exist").in_file(path).into());
     };
     let before_first_step = found.body.is_start();
-    let Checkpoint { run_id, plan, stage, place, state, written, .. } = found.body;
+    let Checkpoint { run_id, plan, stage, position, state, written, .. } = found.body;
     let mut text = format!("checkpoint of run {run_id}\n");
     if let Some(warning) = found.warning {
         let _ = writeln!(text, "warning      {warning}");
     }
     let name = plan.stages.get(stage).map_or("", |stage| stage.name.as_str());
-    let _ = writeln!(text, "stage        {} of {}, {name}: {} steps done", stage + 1, plan.stages.len(), place.done);
+    let _ = writeln!(text, "stage        {} of {}, {name}: {} steps done", stage + 1, plan.stages.len(), position.done);
     if !before_first_step {
         let _ = writeln!(text, "step         {}, {} ps", state.step, rounded_time(state.time));
         let _ = writeln!(text, "atoms        {}", state.positions.len());

@@ -38,7 +38,7 @@ pub struct Checkpoint {
     /// index, from 0, of the stage in which the checkpoint was written
     pub stage: usize,
     /// position of the run within the current stage
-    pub place: RunPosition,
+    pub position: RunPosition,
     /// positions, velocities, cell, time, and work of the couplings that is not fully counted yet; empty before the
     /// first step, see [`Checkpoint::start`]
     pub state: State,
@@ -89,7 +89,7 @@ impl Checkpoint {
             system,
             noise_seed: 0,
             stage: 0,
-            place: RunPosition::default(),
+            position: RunPosition::default(),
             state: State::default(),
             written: Written::default(),
             statistics: Statistics::default(),
@@ -109,13 +109,13 @@ impl Checkpoint {
         let Some(stage) = plan.stages.get(self.stage).filter(|_| self.stage + 1 == plan.stages.len()) else {
             return false;
         };
-        match (&stage.kind, &self.place.minimizer) {
+        match (&stage.kind, &self.position.minimizer) {
             (StageKind::Minimize(options), Some((minimizer, _))) => {
                 minimizer.status() != Status::Running || minimizer.steps() >= plan.target(options.steps)
             }
             (StageKind::Minimize(_), None) => false,
             (StageKind::Dynamics(options), _) => {
-                self.place.schedule.is_some() && self.place.done >= plan.target(options.steps)
+                self.position.schedule.is_some() && self.position.done >= plan.target(options.steps)
             }
         }
     }
@@ -150,12 +150,12 @@ impl Checkpoint {
                 Problem::new(format!("this checkpoint contains no state to start from: {reason}")).in_file(path);
             problem.help("use another checkpoint, or the file final.rst7 of the same run")
         };
-        let Self { place, mut state, .. } = match Self::read(path)? {
+        let Self { position, mut state, .. } = match Self::read(path)? {
             Some(Restored { body, warning: None, .. }) if !body.is_start() => body,
             Some(Restored { warning: Some(reason), .. }) => return Err(damaged(reason).into()),
             _ => return Err(damaged("the checkpoint was written before the first step".to_owned()).into()),
         };
-        if let Some((minimizer, _)) = place.minimizer {
+        if let Some((minimizer, _)) = position.minimizer {
             state.positions = minimizer.positions().to_vec();
         }
         Ok(state)

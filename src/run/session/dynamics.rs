@@ -29,33 +29,33 @@ impl<'a> Session<'a> {
         index: usize,
         options: &'a Dynamics,
         state: &mut State,
-        place: RunPosition,
+        position: RunPosition,
     ) -> Result<Outcome> {
         let plan = self.job.plan;
-        self.take_state(index, place.exchanged);
+        self.take_state(index, position.exchanged);
         if self.history.next.statistics == Statistics::default() {
             self.history.next.statistics = Statistics::new(plan.energy_columns(state.cell.is_some()).all());
         }
-        if place.schedule.is_none() {
+        if position.schedule.is_none() {
             let system = self.system_of(index)?;
             stop(&self.job.system, &system, state);
             prepare(&system, options, plan.run.seed, state)
                 .map_err(|error| explain(error, &self.job.system, state, &self.directory))?;
         }
-        check_motions(&plan.stages[index], &self.restraints[index], &place.restraints, state)?;
-        let place = self.adapt_to_device(place, state)?;
-        let lists = place.schedule.map_or_else(|| self.lists(state), Ok)?;
+        check_motions(&plan.stages[index], &self.restraints[index], &position.restraints, state)?;
+        let position = self.adapt_to_device(position, state)?;
+        let lists = position.schedule.map_or_else(|| self.lists(state), Ok)?;
         let system = self.system_of(index)?;
-        let first_time = if place.schedule.is_none() { state.time } else { place.first_time };
-        let place = RunPosition { first_time, schedule: Some(lists), ..place };
+        let first_time = if position.schedule.is_none() { state.time } else { position.first_time };
+        let position = RunPosition { first_time, schedule: Some(lists), ..position };
         // list errors are estimated for the system without frozen atoms, even if the stage freezes some atoms
         let whole = Arc::clone(&self.job.system);
         let choices = self.engine.choices(plan, &whole, state)?;
         self.log.pairs(&[("pair lists", choices.describe(&lists))])?;
         self.timing.lists = Some(lists);
         let mut context = self.engine.context(plan, &system, lists)?;
-        context.restrain(&self.restraints[index], &place.restraints)?;
-        self.integrate(index, options, state, place, &system, context)
+        context.restrain(&self.restraints[index], &position.restraints)?;
+        self.integrate(index, options, state, position, &system, context)
     }
 
     /// Returns the system of the stage with index `index`, in which the frozen atoms of the stage have mass zero.
@@ -74,10 +74,10 @@ impl<'a> Session<'a> {
     /// Adapts the position within the stage to the present device. If the kind of device (GPU or CPU) has changed since
     /// the list schedule was chosen, chooses a new schedule and discards the positions from which the old lists were
     /// built.
-    fn adapt_to_device(&mut self, place: RunPosition, state: &State) -> Result<RunPosition> {
+    fn adapt_to_device(&mut self, position: RunPosition, state: &State) -> Result<RunPosition> {
         let on_gpu = self.engine.placement(&self.job.system)?.is_gpu();
         if self.history.next.lists_on_gpu.replace(on_gpu).is_none_or(|before| before == on_gpu) {
-            return Ok(place);
+            return Ok(position);
         }
         self.log.note(
             "the run continues on a different kind of device (GPU or CPU), so a new pair list schedule is chosen",
@@ -86,11 +86,11 @@ impl<'a> Session<'a> {
         if let Some(tuning) = &mut self.history.next.tuning {
             tuning.chosen.lists = lists;
         }
-        if place.schedule.is_none() {
-            return Ok(place);
+        if position.schedule.is_none() {
+            return Ok(position);
         }
         let origins = ListOrigins { rebuilt: state.clone(), pruned: state.clone() };
-        Ok(RunPosition { schedule: Some(lists), lists: Some(origins), ..place })
+        Ok(RunPosition { schedule: Some(lists), lists: Some(origins), ..position })
     }
 
     /// Returns the pair list schedule of a new stage. In the first stage of dynamics this function tunes the run.
@@ -114,18 +114,18 @@ impl<'a> Session<'a> {
         index: usize,
         options: &'a Dynamics,
         state: &mut State,
-        place: RunPosition,
+        position: RunPosition,
         system: &System,
         context: Context,
     ) -> Result<Outcome> {
         let plan = self.job.plan;
-        let mut swaps = Swaps::new(&self.job, index, &place)?;
-        let RunPosition { done, first_time, lists, schedule, .. } = place;
+        let mut swaps = Swaps::new(&self.job, index, &position)?;
+        let RunPosition { done, first_time, lists, schedule, .. } = position;
         let options = swaps.as_ref().map_or(options, Swaps::dynamics);
         let setup = Setup::new(system, options, self.history.next.noise_seed, state.cell.is_some())?;
         let setup = Setup { frozen: FrozenGroups::new(&self.job.system, system, state), ..setup };
         let mut simulation = Simulation::new(context, setup, state, StageProgress { steps: done, first_time, lists })?;
-        let position = |simulation: &Simulation<'_>, swaps: Option<&Swaps<'_>>| -> Result<RunPosition> {
+        let reached = |simulation: &Simulation<'_>, swaps: Option<&Swaps<'_>>| -> Result<RunPosition> {
             let (done, lists) = (simulation.local_step, simulation.list_origins()?);
             let (restraints, exchanged) = (simulation.restraints()?, swaps.map(Swaps::state));
             Ok(RunPosition { done, first_time, lists, schedule, minimizer: None, restraints, exchanged })
@@ -146,7 +146,7 @@ impl<'a> Session<'a> {
             }
             if step > done && self.checkpoint_is_due(index) {
                 self.download(&mut simulation, state)?;
-                self.checkpoint(index, state, position(&simulation, swaps.as_ref())?)?;
+                self.checkpoint(index, state, reached(&simulation, swaps.as_ref())?)?;
             }
             stopped = self.exchange(&mut simulation, target, state, &mut swaps)?;
             if stopped {
@@ -162,8 +162,8 @@ impl<'a> Session<'a> {
         self.timing.end_stage(&before, &simulation.backend().phases()?, simulation.backend().pair_counts()?);
         self.timing.searches += simulation.searches();
         self.monitor.set_progress(simulation.local_step, target, simulation.time());
-        let (place, statistics) = (position(&simulation, swaps.as_ref())?, self.history.next.statistics.clone());
-        let work: f64 = place.restraints.iter().map(RestraintProgress::work).sum();
+        let (position, statistics) = (reached(&simulation, swaps.as_ref())?, self.history.next.statistics.clone());
+        let work: f64 = position.restraints.iter().map(RestraintProgress::work).sum();
         let is_end = !stopped && index + 1 == plan.stages.len();
         // an exchange attempt at the last step of a stage is made before the final checkpoint; a continued run repeats
         // the attempt with the recorded outcome
@@ -174,7 +174,7 @@ impl<'a> Session<'a> {
         let last = if is_last { self.one_step(&mut simulation, index) } else { Ok(()) };
         // the averages in the checkpoint do not contain the last row, because a continued run computes this row again
         let statistics = std::mem::replace(&mut self.history.next.statistics, statistics);
-        self.checkpoint(index, state, place)?;
+        self.checkpoint(index, state, position)?;
         self.history.next.statistics = statistics;
         state.coupling.restraint_work += if stopped { 0.0 } else { work };
         last.map(|()| if stopped { Outcome::Stopped } else { Outcome::Finished })

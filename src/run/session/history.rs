@@ -46,15 +46,15 @@ impl History {
         &mut self,
         path: &Path,
         stage: usize,
-        place: RunPosition,
+        position: RunPosition,
         state: &mut State,
         written: Written,
     ) -> Result<()> {
-        (self.next.stage, self.next.place, self.next.written) = (stage, place, written);
+        (self.next.stage, self.next.position, self.next.written) = (stage, position, written);
         std::mem::swap(&mut self.next.state, state);
         let result = self.next.write(path);
         std::mem::swap(&mut self.next.state, state);
-        self.next.place = RunPosition::default();
+        self.next.position = RunPosition::default();
         result?;
         (self.last_checkpoint, self.checkpoints) = (Instant::now(), self.checkpoints + 1);
         Ok(())
@@ -82,8 +82,8 @@ mod tests {
             }
             history.last_checkpoint = Instant::now() - Duration::from_secs(400);
             assert!(history.is_due(Duration::from_secs(300)));
-            let (place, written) = (RunPosition::default(), Written::default());
-            history.write(&path, 0, place, &mut State::default(), written).unwrap();
+            let (position, written) = (RunPosition::default(), Written::default());
+            history.write(&path, 0, position, &mut State::default(), written).unwrap();
             assert!(!history.is_due(Duration::from_secs(300)), "the interval begins at the last checkpoint");
         }
     }

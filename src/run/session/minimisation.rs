@@ -19,7 +19,7 @@ impl Session<'_> {
         index: usize,
         options: &Minimize,
         state: &mut State,
-        place: RunPosition,
+        position: RunPosition,
     ) -> Result<Outcome> {
         let (plan, system) = (self.job.plan, self.system_of(index)?);
         let lists = minimize_lists(&system);
@@ -31,10 +31,10 @@ impl Session<'_> {
         } else {
             self.engine.context(plan, &system, lists)?
         };
-        context.restrain(&self.restraints[index], &place.restraints)?;
+        context.restrain(&self.restraints[index], &position.restraints)?;
         let target = self.job.plan.target(options.steps);
         let settings = minimize_settings(options, plan.run.precision);
-        let (stored, origin) = place.minimizer.unzip();
+        let (stored, origin) = position.minimizer.unzip();
         let mut surface = ForceSurface::new(&system, context, state, origin.as_deref())?;
         let mut minimizer = match stored {
             Some(minimizer) => minimizer,
@@ -49,14 +49,14 @@ impl Session<'_> {
         self.log.note(&format!("{name}: energy {energy:.6e} kJ/mol at the start, on {device}"))?;
         while minimizer.steps() < target && minimizer.status() == Status::Running {
             if self.poll(minimizer.steps(), target, state.time)? {
-                self.checkpoint(index, state, position(minimizer, &surface)?)?;
+                self.checkpoint(index, state, position_of(minimizer, &surface)?)?;
                 return Ok(Outcome::Stopped);
             }
             minimizer.step(&mut surface)?;
             self.steps += 1;
             self.report_minimisation(index, state.time, &minimizer)?;
             if self.checkpoint_is_due(index) {
-                self.checkpoint(index, state, position(minimizer.clone(), &surface)?)?;
+                self.checkpoint(index, state, position_of(minimizer.clone(), &surface)?)?;
             }
         }
         let (force, atom) = minimizer.max_force();
@@ -76,7 +76,7 @@ impl Session<'_> {
             vec![sample("minimised energy", "kJ/mol", minimizer.energy()), sample("largest force", "kJ/mol/nm", force)];
         self.monitor.set_progress(minimizer.steps(), target, state.time);
         state.positions.copy_from_slice(minimizer.positions());
-        self.checkpoint(index, state, position(minimizer, &surface)?)?;
+        self.checkpoint(index, state, position_of(minimizer, &surface)?)?;
         Ok(Outcome::Finished)
     }
 
@@ -96,7 +96,7 @@ fn sample(name: &str, unit: &str, value: f64) -> Average {
 }
 
 /// Returns the position of a run within a stage of minimisation.
-fn position(minimizer: Minimizer, surface: &ForceSurface) -> Result<RunPosition> {
+fn position_of(minimizer: Minimizer, surface: &ForceSurface) -> Result<RunPosition> {
     let (done, origin, restraints) = (minimizer.steps(), surface.origin()?, surface.restraints());
     Ok(RunPosition { done, minimizer: Some((minimizer, origin)), restraints, ..RunPosition::default() })
 }

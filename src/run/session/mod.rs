@@ -169,14 +169,14 @@ impl<'a> Session<'a> {
     /// Runs all stages that are not done yet. Returns the outcome of the run, and the state of the last checkpoint.
     fn all_stages(&mut self) -> Result<(Outcome, State)> {
         let (plan, next) = (self.job.plan, &mut self.history.next);
-        let (first, mut place) = (next.stage, std::mem::take(&mut next.place));
+        let (first, mut position) = (next.stage, std::mem::take(&mut next.position));
         let is_start = next.is_start();
         if is_start {
             next.noise_seed = noise_seed(plan, &self.job.start);
         }
         let mut state = std::mem::take(if is_start { &mut self.job.start } else { &mut next.state });
         if !is_start {
-            self.log.note(&format!("continuing stage {} after {} steps", first + 1, place.done))?;
+            self.log.note(&format!("continuing stage {} after {} steps", first + 1, position.done))?;
         }
         for (index, stage) in plan.stages.iter().enumerate().skip(first) {
             self.log.section(&format!("Stage {}: {}", index + 1, stage.name))?;
@@ -185,16 +185,16 @@ impl<'a> Session<'a> {
                 self.verify_gpu(&state)?;
             }
             self.monitor.begin_stage(&stage.name, index + 1);
-            self.monitor.set_progress(place.done, plan.target(stage.steps()), state.time);
+            self.monitor.set_progress(position.done, plan.target(stage.steps()), state.time);
             let outcome = match &stage.kind {
-                StageKind::Minimize(minimize) => self.minimize(index, minimize, &mut state, place)?,
-                StageKind::Dynamics(dynamics) => self.dynamics(index, dynamics, &mut state, place)?,
+                StageKind::Minimize(minimize) => self.minimize(index, minimize, &mut state, position)?,
+                StageKind::Dynamics(dynamics) => self.dynamics(index, dynamics, &mut state, position)?,
             };
             if outcome == Outcome::Stopped {
                 return Ok((outcome, state));
             }
             self.close_stage(stage, &state)?;
-            place = RunPosition::default();
+            position = RunPosition::default();
         }
         Ok((Outcome::Finished, state))
     }
@@ -330,14 +330,14 @@ impl<'a> Session<'a> {
         self.job.requests.take_checkpoint() || self.history.is_due(self.job.plan.checkpoints(stage).every)
     }
 
-    fn checkpoint(&mut self, stage: usize, state: &mut State, place: RunPosition) -> Result<()> {
+    fn checkpoint(&mut self, stage: usize, state: &mut State, position: RunPosition) -> Result<()> {
         let start = Instant::now();
         self.directory.check()?;
         self.job.exchange.map_or(Ok(()), |member| member.sync())?;
         let written = self.outputs.sync()?;
         // the directory is checked again, because flushing the files to disk may have taken long
         self.directory.check()?;
-        self.history.write(&self.directory.file(CHECKPOINT), stage, place, state, written)?;
+        self.history.write(&self.directory.file(CHECKPOINT), stage, position, state, written)?;
         self.timing.output += start.elapsed().as_secs_f64();
         Ok(())
     }

@@ -37,22 +37,22 @@ pub(super) struct Swaps<'a> {
 }
 
 impl<'a> Swaps<'a> {
-    /// Creates the data for exchange attempts from the position `place` in the stage with index `index`; `None` if
+    /// Creates the data for exchange attempts from the position `position` in the stage with index `index`; `None` if
     /// the stage has no exchange attempts.
-    pub(super) fn new(job: &Job<'a>, index: usize, place: &RunPosition) -> Result<Option<Self>> {
-        let (Some(member), Some(exchange), Some(lists)) = (job.exchange, &job.plan.exchange, place.schedule) else {
+    pub(super) fn new(job: &Job<'a>, index: usize, position: &RunPosition) -> Result<Option<Self>> {
+        let (Some(member), Some(exchange), Some(lists)) = (job.exchange, &job.plan.exchange, position.schedule) else {
             return Ok(None);
         };
         if index + 1 < job.plan.stages.len() {
             return Ok(None);
         }
-        let state = place.exchanged.unwrap_or(member.first_state());
+        let state = position.exchanged.unwrap_or(member.first_state());
         // if an exchange attempt is due before the next step, this attempt has not been made yet and is not counted
-        member.check(place.done.saturating_sub(1) / exchange.every, state)?;
+        member.check(position.done.saturating_sub(1) / exchange.every, state)?;
         let masses = job.system.topology.atoms.iter().map(|atom| atom.mass).collect();
         let thermostat = member.state(state).dynamics.thermostat.as_ref();
         let groups = thermostat.map_or(1, |thermostat| 1 + thermostat.groups.len());
-        Ok(Some(Swaps { member, exchange, state, masses, groups, lists, index, first_time: place.first_time }))
+        Ok(Some(Swaps { member, exchange, state, masses, groups, lists, index, first_time: position.first_time }))
     }
 
     /// Returns the index, from 0, of the present thermodynamic state of the replica.

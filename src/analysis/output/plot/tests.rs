@@ -219,12 +219,15 @@ fn check_xml(text: &str) {
 #[test]
 fn pictures_are_small_and_valid() {
     let font = font::Font::new();
-    for plot in examples().iter().chain(&hard()) {
+    let themes = [colour::Theme::Light, colour::Theme::Dark];
+    let (examples, hard) = (examples(), hard());
+    let all = examples.iter().map(|plot| (plot, &themes[..])).chain(hard.iter().map(|plot| (plot, &themes[..1])));
+    for (plot, themes) in all {
         let scene = draw::scene(plot, draw::Size::Slide, &font);
         let text = svg::text(&scene).expect("drawn");
         check_xml(&text);
         assert!(text.len() < LARGEST, "{}: {} bytes", plot.suffix, text.len());
-        for theme in [colour::Theme::Light, colour::Theme::Dark] {
+        for &theme in themes {
             let bytes = png::bytes(&scene, theme, &font).expect("drawn");
             let pixels = tiny_skia::Pixmap::decode_png(&bytes).expect("a PNG file");
             let data = pixels.pixels();

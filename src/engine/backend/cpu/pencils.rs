@@ -176,8 +176,9 @@ impl Pencils {
         let (rows, columns) = (total(|member| &member.rows), total(|member| &member.columns));
         let shape = |rows, columns| Shape { outer, rows, columns, vectors };
         let shapes = [shape(members[own].rows.len(), columns), shape(rows, members[own].columns.len())];
-        let [before, after] = shapes.map(|shape| Split::new(shape.length()));
-        Exchanged { after: Some(after).filter(|_| members.len() > 1), members, own, shapes, before }
+        let [before, after] = shapes.map(|shape| shape.length());
+        let after = (members.len() > 1).then(|| Split::new(after));
+        Exchanged { members, own, shapes, before: Split::new(before), after }
     }
 
     /// Exchanges a spectrum. All members call this function together.
