@@ -37,8 +37,8 @@ pub(super) struct Swaps<'a> {
 }
 
 impl<'a> Swaps<'a> {
-    /// Creates the data for exchange attempts from the position `position` in the stage with index `index`; `None` if
-    /// the stage has no exchange attempts.
+    /// Creates the data for exchange attempts from a position in the stage with index `index`; `None` if the stage has
+    /// no exchange attempts.
     pub(super) fn new(job: &Job<'a>, index: usize, position: &RunPosition) -> Result<Option<Self>> {
         let (Some(member), Some(exchange), Some(lists)) = (job.exchange, &job.plan.exchange, position.schedule) else {
             return Ok(None);

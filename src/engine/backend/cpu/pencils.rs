@@ -246,9 +246,9 @@ pub(super) struct Exchanged {
 }
 
 impl Exchanged {
-    /// Returns the numbers of vectors before and after the exchange.
-    pub(super) fn lengths(&self) -> [usize; 2] {
-        self.shapes.map(|shape| shape.length())
+    /// Returns the numbers of vectors at one outer index, before and after the exchange.
+    pub(super) fn inner_lengths(&self) -> [usize; 2] {
+        self.shapes.map(|Shape { rows, columns, vectors, .. }| rows * columns * vectors)
     }
 
     /// Returns the spectrum before the exchange.

@@ -70,15 +70,15 @@ impl Spectral {
     /// Plans the transforms of a mesh that `ranks` share.
     pub(super) fn new(padded: Padded, influence: Influence, parts: usize, level: Level, ranks: &Ranks) -> Self {
         let [nx, ny, nz] = padded.size;
-        let [x_blocks, z_blocks] = [nx, nz].map(|points| points.div_ceil(LANES));
+        let pencils = Pencils::new(ranks, padded.size);
+        let z_blocks = pencils.division.z_blocks();
         let scratch = || Scratch {
             work: LineFft::work(nx.max(ny).max(nz)),
             line: Split::new(ny),
-            columns: Split::new(z_blocks * x_blocks * LANES),
+            columns: Split::new(z_blocks * nx.next_multiple_of(LANES)),
             turned: [Split::new(z_blocks * LANES), Split::new(z_blocks * LANES)],
             planes: [0; 2].map(|_| vec![Aligned16::default(); padded.plane / LANES]),
         };
-        let pencils = Pencils::new(ranks, padded.size);
         let Own { k_y, k_x, .. } = pencils.own();
         Spectral {
             level,
@@ -97,8 +97,9 @@ impl Spectral {
     }
 
     /// Computes the potential on the pencils of this rank from the charges that all threads have spread there, after
-    /// [`SpreadBuffer::fold`]. A single rank also fills the padding of the planes. Returns this rank's part of the energy ½ Σ G |S|² (influence function G, spectrum
-    /// S) and of the virial. Energy and virial are zero unless `sums` is true.
+    /// [`SpreadBuffer::fold`]. A single rank also fills the padding of the planes. Returns this rank's part of the
+    /// energy ½ Σ G |S|² (influence function G, spectrum S) and of the virial. Energy and virial are zero unless `sums`
+    /// is true.
     pub(super) fn solve(
         &mut self,
         team: &Team,
@@ -130,12 +131,10 @@ impl Spectral {
         let own = self.pencils.own();
         let of_plane = self.pencils.division.half() * own.z.len();
         let pairs = own.x.len().div_ceil(2).div_ceil(self.scratch.len()).max(1);
-        let Split { re, im } = self.forward.before();
-        let portions = re.par_chunks_mut(2 * pairs * of_plane).zip(im.par_chunks_mut(2 * pairs * of_plane));
-        team.for_each(portions.zip(&mut self.scratch).enumerate(), |(portion, ((re, im), scratch))| {
+        let portions = portions(self.forward.before(), 2 * pairs * of_plane).zip(&mut self.scratch);
+        team.for_each(portions.enumerate(), |(portion, (spectrum, scratch))| {
             let Scratch { work, line, planes: [first, second], .. } = scratch;
-            let pairs_of = re.chunks_mut(2 * of_plane).zip(im.chunks_mut(2 * of_plane));
-            for (pair, (re, im)) in pairs_of.enumerate() {
+            for (pair, [re, im]) in chunks(spectrum, 2 * of_plane).enumerate() {
                 let x = own.x.start + 2 * (portion * pairs + pair);
                 let (first, second) =
                     (charges(thread_buffers, x, &padded, first), charges(thread_buffers, x + 1, &padded, second));
@@ -173,7 +172,7 @@ impl Spectral {
                 }
             });
         };
-        let [before, after] = columns.lengths().map(|length| length / own.k_y.len().max(1));
+        let [before, after] = columns.inner_lengths();
         let of_x = portions(columns.before(), planes * before).zip(&mut *scratch).enumerate();
         team.for_each(of_x, |(portion, (columns, Scratch { work, .. }))| {
             let planes_of = (portion * planes..).zip(chunks(columns, before));

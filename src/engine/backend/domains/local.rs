@@ -45,13 +45,13 @@ struct HaloGroups {
 }
 
 /// Returns the mean position of the atoms of a group.
-fn center(positions: &[Vec3]) -> Vec3 {
-    positions.iter().copied().sum::<Vec3>() / positions.len() as f64
+pub(super) fn center(positions: impl Iterator<Item = Vec3> + Clone) -> Vec3 {
+    positions.clone().sum::<Vec3>() / positions.count().max(1) as f64
 }
 
 /// Returns the largest distance (nm) between the center of a group and one of its atoms.
 pub(super) fn group_radius(positions: impl Iterator<Item = Vec3> + Clone) -> f64 {
-    let center = positions.clone().sum::<Vec3>() / positions.clone().count().max(1) as f64;
+    let center = center(positions.clone());
     positions.map(|r| (r - center).norm_squared()).fold(0.0, f64::max).sqrt()
 }
 
@@ -70,9 +70,7 @@ impl DivisionContext<'_> {
     pub(super) fn homes(&self, positions: &[Vec3]) -> Vec<Vec<u32>> {
         let mut homes = vec![vec![]; self.ranks.count()];
         for group in 0..self.system.groups() as u32 {
-            let atoms = self.system.group(group);
-            let count = atoms.len() as f64;
-            let center = atoms.map(|atom| positions[atom as usize]).sum::<Vec3>() / count;
+            let center = center(self.system.group(group).map(|atom| positions[atom as usize]));
             homes[self.division.home_of(self.cell.to_fractional(center)).0].push(group);
         }
         homes
@@ -94,7 +92,8 @@ impl DivisionContext<'_> {
     pub(super) fn migrate(&self, groups: &mut Vec<u32>, positions: &mut Vec<Vec3>, others: &mut [&mut Vec<Vec3>]) {
         let mut leaving: Vec<Option<Migrants>> = (0..self.ranks.count()).map(|_| None).collect();
         for (group, range) in self.ranges(groups) {
-            let (rank, _) = self.division.home_of(self.cell.to_fractional(center(&positions[range.clone()])));
+            let (rank, _) =
+                self.division.home_of(self.cell.to_fractional(center(positions[range.clone()].iter().copied())));
             let nobody = || Migrants { others: vec![vec![]; others.len()], ..Migrants::default() };
             let to = leaving[rank].get_or_insert_with(nobody);
             to.groups.push(group);
@@ -138,8 +137,9 @@ impl DivisionContext<'_> {
         let [low, ends] = self.division.ends(rank);
         let mut region = Region { low, high: ends, divided, ..Region::default() };
         let mut groups = home;
-        let fractional =
-            |range: &Range<usize>, positions: &[Vec3]| self.cell.to_fractional(center(&positions[range.clone()]));
+        let fractional = |range: &Range<usize>, positions: &[Vec3]| {
+            self.cell.to_fractional(center(positions[range.clone()].iter().copied()))
+        };
         let mut images: Vec<[i32; 3]> =
             self.ranges(&groups).map(|(_, range)| self.division.home_of(fractional(&range, positions)).1).collect();
         // number of groups in all zones up to and including each zone

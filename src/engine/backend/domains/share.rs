@@ -2,6 +2,7 @@
 //! the lattice vectors.
 
 use super::division::{AtomsAlong, Divisible, Division, share, work_along};
+use super::local::center;
 use crate::backend::cpu::MeshTraffic;
 use crate::cell::PeriodicCell;
 use crate::error::Problem;
@@ -141,7 +142,7 @@ fn touched(
     let mut touched = vec![mesh.grid.map(|points| vec![false; points]); ranks];
     for group in 0..groups.len() {
         let atoms = groups.atoms(group);
-        let center = atoms.iter().map(|&atom| positions[atom as usize]).sum::<Vec3>() / atoms.len() as f64;
+        let center = center(atoms.iter().map(|&atom| positions[atom as usize]));
         let home = &mut touched[division.home_of(cell.to_fractional(center)).0];
         for &atom in atoms {
             let place = cell.to_fractional(positions[atom as usize]).to_array();

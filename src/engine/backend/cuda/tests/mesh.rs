@@ -1,5 +1,6 @@
 //! Tests that compare the mesh kernels, which include Fourier transforms, with the transform of the host in `f64`.
 
+use crate::backend::accuracy::ENERGY;
 use crate::backend::cuda::device::{read, store, write, zeros};
 use crate::backend::cuda::emulator::device::Emulated;
 use crate::backend::cuda::kernel::Kernel;
@@ -39,8 +40,6 @@ const ROUNDING: f64 = 2e-7;
 /// Tolerance for three forward and three inverse transforms, and for the exponential in the influence function, whose
 /// argument is up to 20 and is rounded to `f32`.
 const SOLVED: f64 = 5e-7;
-/// Tolerance of energies and of the virial: the limit of this project for energies.
-const ENERGY: f64 = 1e-6;
 
 struct Mesh {
     parameters: PmeParameters,
