@@ -78,7 +78,7 @@ impl<S: Simd> Probe<S> {
     #[inline(always)]
     pub(super) fn hits(&self, grid: &Grid, packed: &[[f32; 24]], block: usize) -> bool {
         let [first, second] = self.distances(grid, packed, block);
-        self.bits(first.min(second), self.radius_squared) != 0
+        self.any(first.min(second), self.radius_squared) != 0
     }
 
     /// Returns the squared distances (nm²) between the block and each of the two SIMD vectors of i-atoms.
@@ -100,6 +100,12 @@ impl<S: Simd> Probe<S> {
             squares[half] = d[2].mul_add(d[2], d[1].mul_add(d[1], d[0] * d[0]));
         }
         squares
+    }
+
+    /// Returns a number that is not zero if any squared distance is below `limit` (nm²).
+    #[inline(always)]
+    fn any(&self, r2: S::F, limit: f32) -> u16 {
+        S::F::any(r2.lt(S::F::splat(limit)))
     }
 
     /// Returns the pairs whose squared distance `r2` is below `limit` (nm²), as bits: bit 8 i + j for atom i of the
@@ -228,7 +234,7 @@ impl<const FAR: bool> Kernel for Prune<'_, FAR> {
             let farthest = probe.radius_squared.max(far.min(f32::MAX));
             for pair in &outer.masked[entry.masked[0] as usize..entry.masked[1] as usize] {
                 let squares = probe.distances(grid, packed, pair.block as usize);
-                if pair.interacting != u32::MAX || probe.bits(squares[0].min(squares[1]), farthest) != 0 {
+                if pair.interacting != u32::MAX || probe.any(squares[0].min(squares[1]), farthest) != 0 {
                     masked.push(*pair);
                 }
             }
@@ -238,14 +244,14 @@ impl<const FAR: bool> Kernel for Prune<'_, FAR> {
                 (0xff * u16::from(lj_rows >> (2 * half) & 1)) | (0xff00 * u16::from(lj_rows >> (2 * half + 1) & 1))
             });
             let classify = |blocks: &[u32]| {
-                // pairs of each block, see `Probe::bits`
+                // a number for each block, which is zero if the block has no such pair
                 let (mut close, mut near, mut lj) = ([0; LANES], [[0; LANES]; 2], [[0; LANES]; 2]);
                 for lane in 0..blocks.len().min(LANES) {
                     let block = blocks[lane] as usize;
                     let squares = probe.distances(grid, packed, block);
-                    close[lane] = probe.bits(squares[0].min(squares[1]), close_squared);
+                    close[lane] = probe.any(squares[0].min(squares[1]), close_squared);
                     for half in 0..2 {
-                        near[half][lane] = probe.bits(squares[half], probe.radius_squared);
+                        near[half][lane] = probe.any(squares[half], probe.radius_squared);
                         if FAR {
                             let lanes = 0x101 * u16::from(lj_lanes[block]);
                             lj[half][lane] = probe.bits(squares[half], far) & lj_rows[half] & lanes;

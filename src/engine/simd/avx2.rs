@@ -1,8 +1,9 @@
 //! Vectors of sixteen lanes in two registers of AVX2, with FMA.
 
+use super::avx2_compress::compress8;
 use super::avx2_rows::{of_pairs, of_row};
 use super::avx512::sum8;
-use super::{Aligned16, Arithmetic, Float, Level, Simd, Tables};
+use super::{Aligned16, Arithmetic, Float, LANES, Level, Simd, Tables};
 use std::arch::x86_64::*;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
@@ -18,6 +19,22 @@ impl Simd for Avx2 {
     #[inline(always)]
     fn fma(a: f32, b: f32, c: f32) -> f32 {
         a.mul_add(b, c)
+    }
+    #[inline(always)]
+    fn compress(values: [u32; LANES], bits: u16, to: &mut [u32; LANES]) -> usize {
+        let [low, high] = bits.to_le_bytes();
+        let middle = low.count_ones() as usize;
+        compress8(&values, 0, low, to, 0);
+        compress8(&values, 8, high, to, middle);
+        middle + high.count_ones() as usize
+    }
+    #[inline(always)]
+    fn not_zero(words: &[u16; LANES]) -> u16 {
+        op!({
+            let zeros = _mm256_cmpeq_epi16(_mm256_loadu_si256(words.as_ptr().cast()), _mm256_setzero_si256());
+            let zeros = _mm_packs_epi16(_mm256_castsi256_si128(zeros), _mm256_extracti128_si256::<1>(zeros));
+            !(_mm_movemask_epi8(zeros) as u16)
+        })
     }
     #[inline(always)]
     fn transpose8(rows: [&[f64; 8]; 8]) -> [[f64; 8]; 8] {
@@ -263,6 +280,10 @@ impl Float for F256 {
         op!((_mm256_movemask_ps(mask[0]) | _mm256_movemask_ps(mask[1]) << 8) as u16)
     }
     #[inline(always)]
+    fn any(mask: [__m256; 2]) -> u16 {
+        op!(_mm256_movemask_ps(_mm256_or_ps(mask[0], mask[1])) as u16)
+    }
+    #[inline(always)]
     fn and(a: [__m256; 2], b: [__m256; 2]) -> [__m256; 2] {
         both!(_mm256_and_ps, a, b)
     }
@@ -332,14 +353,14 @@ impl Float for F256 {
         self - F256(both!(_mm256_and_ps, self.0, low))
     }
     #[inline(always)]
-    fn subtract_products<const N: usize>(a: [Self; N], b: [Self; N], to: &mut [f32; 8]) {
+    fn add_products<const N: usize>(a: [Self; N], b: [Self; N], to: &mut [f32; 8]) {
         op!({
-            let mut rest = _mm256_loadu_ps(to.as_ptr());
+            let mut sum = _mm256_loadu_ps(to.as_ptr());
             for row in 0..N {
-                rest = _mm256_fnmadd_ps(a[row].0[0], b[row].0[0], rest);
-                rest = _mm256_fnmadd_ps(a[row].0[1], b[row].0[1], rest);
+                sum = _mm256_fmadd_ps(a[row].0[0], b[row].0[0], sum);
+                sum = _mm256_fmadd_ps(a[row].0[1], b[row].0[1], sum);
             }
-            _mm256_storeu_ps(to.as_mut_ptr(), rest);
+            _mm256_storeu_ps(to.as_mut_ptr(), sum);
         })
     }
     #[inline(always)]

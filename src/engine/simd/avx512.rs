@@ -215,6 +215,10 @@ impl Float for F512 {
         mask
     }
     #[inline(always)]
+    fn any(mask: __mmask16) -> u16 {
+        mask
+    }
+    #[inline(always)]
     fn and(a: __mmask16, b: __mmask16) -> __mmask16 {
         a & b
     }
@@ -305,12 +309,12 @@ impl Float for F512 {
         })
     }
     #[inline(always)]
-    fn subtract_products<const N: usize>(a: [Self; N], b: [Self; N], to: &mut [f32; 16]) {
-        let mut rest = Self::load(to);
+    fn add_products<const N: usize>(a: [Self; N], b: [Self; N], to: &mut [f32; 16]) {
+        let mut sum = Self::load(to);
         for row in 0..N {
-            rest = a[row].neg_mul_add(b[row], rest);
+            sum = a[row].mul_add(b[row], sum);
         }
-        rest.store(to);
+        sum.store(to);
     }
     #[inline(always)]
     fn half_sums(pairs: [[Self; 2]; 3]) -> [[f32; 4]; 3] {

@@ -34,6 +34,8 @@ mod aligned;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
+mod avx2_compress;
+#[cfg(target_arch = "x86_64")]
 mod avx2_rows;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -197,8 +199,8 @@ pub trait Float: Arithmetic + Div<Output = Self> + Neg<Output = Self> + AddAssig
     /// Five tables of 32 floats in the form for which [`Self::look_up`] is fastest: in registers, if the level has
     /// enough registers.
     type Bins<'t>: Copy;
-    /// Floats from which [`Self::subtract_products`] subtracts: eight floats for the sums of lanes k and k + 8, or, if
-    /// adding the two halves of a register takes additional operations, sixteen floats.
+    /// Floats to which [`Self::add_products`] adds: eight floats for the sums of lanes k and k + 8, or, if adding the
+    /// two halves of a register takes additional operations, sixteen floats.
     type Slots: AsMut<[f32]> + bytemuck::Pod;
 
     /// Loads sixteen consecutive floats.
@@ -229,6 +231,8 @@ pub trait Float: Arithmetic + Div<Output = Self> + Neg<Output = Self> + AddAssig
     fn mask(bits: u16) -> Self::Mask;
     /// Converts a mask to bits, one per lane.
     fn bits(mask: Self::Mask) -> u16;
+    /// Returns zero if no lane of the mask is set, and another number otherwise. This is faster than [`Self::bits`].
+    fn any(mask: Self::Mask) -> u16;
     /// Computes the bitwise AND of two masks.
     fn and(a: Self::Mask, b: Self::Mask) -> Self::Mask;
     /// Returns the lanes of self where the mask is set, and zero in all other lanes.
@@ -265,8 +269,8 @@ pub trait Float: Arithmetic + Div<Output = Self> + Neg<Output = Self> + AddAssig
     /// Returns the exact offset of self inside its bin of [`Self::look_up`]: self − (self with its low 21 bits
     /// cleared).
     fn bin_offset(self) -> Self;
-    /// Subtracts the products of `N` pairs of vectors from `to`.
-    fn subtract_products<const N: usize>(a: [Self; N], b: [Self; N], to: &mut Self::Slots);
+    /// Adds the products of `N` pairs of vectors to `to`.
+    fn add_products<const N: usize>(a: [Self; N], b: [Self; N], to: &mut Self::Slots);
     /// Returns the sums of lanes 0–7 and of lanes 8–15 of six vectors, in the tree order 8 → 4 → 2 → 1. Element 2v + h
     /// of array k is the sum of half h of vector v of pair k.
     fn half_sums(pairs: [[Self; 2]; 3]) -> [[f32; 4]; 3];

@@ -171,6 +171,10 @@ impl Float for Fx16 {
         mask.to_bitmask() as u16
     }
     #[inline(always)]
+    fn any(mask: f32x16) -> u16 {
+        Self::bits(mask)
+    }
+    #[inline(always)]
     fn and(a: f32x16, b: f32x16) -> f32x16 {
         a & b
     }
@@ -225,11 +229,11 @@ impl Float for Fx16 {
         Self::each(|k| lanes[k] - f32::from_bits(lanes[k].to_bits() >> 21 << 21))
     }
     #[inline(always)]
-    fn subtract_products<const N: usize>(a: [Self; N], b: [Self; N], to: &mut [f32; 8]) {
+    fn add_products<const N: usize>(a: [Self; N], b: [Self; N], to: &mut [f32; 8]) {
         for row in 0..N {
             let lanes = (a[row] * b[row]).lanes();
             for (k, value) in to.iter_mut().enumerate() {
-                *value -= lanes[k] + lanes[k + 8];
+                *value += lanes[k] + lanes[k + 8];
             }
         }
     }

@@ -183,6 +183,7 @@ impl Kernel for Masks {
             let other = bits.wrapping_mul(40_503).rotate_left(7);
             let mask = S::F::mask(bits);
             assert_eq!(S::F::bits(mask), bits);
+            assert_eq!(S::F::any(mask) != 0, bits != 0);
             assert_eq!(S::F::bits(S::F::and(mask, S::F::mask(other))), bits & other);
             let set = |k: usize| bits >> k & 1 == 1;
             check("keep", a.keep(mask), |k| if set(k) { x[k] } else { 0.0 });
@@ -204,29 +205,29 @@ fn masks_choose_lanes() {
 /// Applies the sums over lanes.
 struct Sums(Box<[Lanes; 16]>);
 
-/// Relative tolerance of subtracted products of two rows. Products are rounded, then sums of two products, and then two
-/// differences, each time by at most half of 2⁻²³ times the sum of magnitudes. The factor 4.01 instead of 4 allows for
+/// Relative tolerance of added products of two rows. Products are rounded, then sums of two products, and then two
+/// sums, each time by at most half of 2⁻²³ times the sum of magnitudes. The factor 4.01 instead of 4 allows for
 /// rounded magnitudes.
 const PRODUCTS: f64 = 4.01 * 0.5 * f32::EPSILON as f64;
 
-/// Checks that [`Float::subtract_products`] subtracts `N` products of rows from the first row.
+/// Checks that [`Float::add_products`] adds `N` products of rows to the first row.
 #[inline(always)]
 fn check_products<S: Simd, const N: usize>(rows: &[Lanes; 16]) {
     let mut slots: <S::F as Float>::Slots = bytemuck::Zeroable::zeroed();
     let width = slots.as_mut().len();
     slots.as_mut().copy_from_slice(&rows[0][..width]);
     let factors = |first: usize| from_fn(|product| S::F::load(&rows[first + 2 * product]));
-    S::F::subtract_products::<N>(factors(1), factors(2), &mut slots);
-    for (k, &rest) in slots.as_mut().iter().enumerate() {
+    S::F::add_products::<N>(factors(1), factors(2), &mut slots);
+    for (k, &sum) in slots.as_mut().iter().enumerate() {
         let start = f64::from(rows[0][k]);
         let (mut expected, mut scale) = (start, start.abs());
         for lane in (k..LANES).step_by(width) {
             for product in 0..N {
                 let value = f64::from(rows[1 + 2 * product][lane]) * f64::from(rows[2 + 2 * product][lane]);
-                (expected, scale) = (expected - value, scale + value.abs());
+                (expected, scale) = (expected + value, scale + value.abs());
             }
         }
-        let error = f64::from(rest) - expected;
+        let error = f64::from(sum) - expected;
         assert!(error.abs() <= PRODUCTS * scale, "{N} products, lane {k}: {error:e} of {scale:e}");
     }
 }

@@ -23,6 +23,7 @@ mod pair_lj;
 mod pair_radial;
 mod pair_rows;
 mod pair_rules;
+mod pair_stages;
 mod pair_types;
 mod pair_variants;
 mod pencils;

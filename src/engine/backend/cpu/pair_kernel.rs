@@ -16,8 +16,9 @@ use super::pair_dispersion::DispersionTerms;
 use super::pair_input::{PairInput, PairOutput};
 use super::pair_lj::{BlockLj, LjTerms};
 use super::pair_radial::Inverse;
-use super::pair_rows::{BlockForces, Fixed, Near, Rows, apply, positions};
+use super::pair_rows::{BlockForces, Fixed, Near, Rows, apply};
 use super::pair_rules::{LJ_PME, TYPE_TABLE, UNLIMITED};
+use super::pair_stages::{Scratch, staged};
 use crate::cell::PeriodicCell;
 use crate::pair::{Entry, ListChunk, LjRows, PairList, SHIFTS, shift_image};
 use crate::simd::{Arithmetic, Float, Kernel, Simd};
@@ -69,7 +70,7 @@ impl<const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> PairK
         let forces: &mut [BlockForces<S>] = bytemuck::cast_slice_mut(forces);
         assert_lengths::<S, END>(&input, forces);
         let fixed = Fixed::<S>::new(&input);
-        let mut scratch = [Staged::<S>::zero(); BATCH];
+        let mut scratch = Scratch::<S>::zero();
         for chunk in &list.chunks[range] {
             for entry in &chunk.entries {
                 let mut rows = Rows::<S, 2>::load::<END>(&input, entry);
@@ -82,16 +83,10 @@ impl<const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> PairK
                     );
                     apply(&near, f, &mut rows.force, forces);
                 }
-                if entry.coulomb {
-                    charged::<S, RULE, SPLIT, END, ENERGY>(
-                        &fixed,
-                        &mut rows,
-                        entry,
-                        chunk,
-                        forces,
-                        &mut sums,
-                        &mut scratch,
-                    );
+                if entry.coulomb && (S::TABLES || ENERGY) {
+                    charged::<S, RULE, SPLIT, END, ENERGY>(&fixed, &mut rows, entry, chunk, forces, &mut sums);
+                } else if entry.coulomb {
+                    staged::<S, RULE, SPLIT, END>(&fixed, &mut rows, entry, chunk, forces, &mut scratch);
                 }
                 if SPLIT || !entry.coulomb {
                     uncharged::<S, RULE, END, ENERGY>(&fixed, &mut rows, entry, chunk, forces, &mut sums);
@@ -115,7 +110,6 @@ fn charged<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const ENER
     chunk: &ListChunk,
     forces: &mut [BlockForces<S>],
     sums: &mut Sums<S>,
-    scratch: &mut [Staged<S>; BATCH],
 ) {
     // if energies are computed, one instantiation serves all i-atoms, because atoms without Lennard-Jones interactions
     // have parameters of zero
@@ -132,7 +126,7 @@ fn charged<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const ENER
         _ => both_rows!(2),
     }
     for half in 0..2 {
-        single::<S, RULE, SPLIT, END, ENERGY>(fixed, rows, half, entry, chunk, forces, (sums, scratch));
+        single::<S, RULE, SPLIT, END, ENERGY>(fixed, rows, half, entry, chunk, forces, sums);
     }
 }
 
@@ -155,7 +149,7 @@ fn single<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const ENERG
     entry: &Entry,
     chunk: &ListChunk,
     forces: &mut [BlockForces<S>],
-    (sums, scratch): (&mut Sums<S>, &mut [Staged<S>; BATCH]),
+    sums: &mut Sums<S>,
 ) {
     let blocks = &chunk.plain[if S::TABLES { entry.single(half) } else { entry.row(half) }];
     if blocks.is_empty() {
@@ -164,11 +158,10 @@ fn single<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const ENERG
     // the index of the row is a constant; an index known only at run time would force the vectors into memory
     let mut row = if half == 0 { rows.row(0) } else { rows.row(1) };
     let lj = ENERGY || half < entry.lj_rows.vectors();
-    match (S::TABLES || ENERGY, lj) {
-        (true, true) => unmasked::<S, RULE, SPLIT, END, ENERGY, 1, 1>(fixed, &mut row, blocks, forces, sums),
-        (true, false) => unmasked::<S, RULE, SPLIT, END, ENERGY, 1, 0>(fixed, &mut row, blocks, forces, sums),
-        (false, true) => staged::<S, RULE, SPLIT, END, 1>(fixed, &mut row, blocks, forces, scratch),
-        (false, false) => staged::<S, RULE, SPLIT, END, 0>(fixed, &mut row, blocks, forces, scratch),
+    if lj {
+        unmasked::<S, RULE, SPLIT, END, ENERGY, 1, 1>(fixed, &mut row, blocks, forces, sums);
+    } else {
+        unmasked::<S, RULE, SPLIT, END, ENERGY, 1, 0>(fixed, &mut row, blocks, forces, sums);
     }
     if half == 0 {
         rows.add_forces(0, &row);
@@ -208,88 +201,6 @@ fn unmasked<
         near = next;
     }
     rows.add(&total);
-}
-
-/// Blocks per batch of [`staged`]. Most ranges of blocks take one batch, and the intermediate results (9 kB) stay in
-/// the L1 cache.
-const BATCH: usize = 32;
-
-/// Intermediate results of [`staged`] for one block.
-#[derive(Clone, Copy)]
-struct Staged<S: Simd> {
-    /// positions of the j-atoms, see [`positions`]; the two equal halves of a vector are stored once
-    positions: [[f32; 8]; 3],
-    r2: S::F,
-    /// see [`Inverse::packed`]
-    inverse: S::F,
-    /// force divided by the distance, kJ/mol/nm²; before Lennard-Jones forces, the Coulomb force of unit charges
-    force: S::F,
-}
-
-impl<S: Simd> Staged<S> {
-    #[inline(always)]
-    fn zero() -> Self {
-        let zero = S::F::splat(0.0);
-        Staged { positions: [[0.0; 8]; 3], r2: zero, inverse: zero, force: zero }
-    }
-}
-
-/// Computes the forces of [`unmasked`] for one vector without energies, in short loops. On SIMD levels whose vectors
-/// take two registers, the operations of one block fill the out-of-order window. Shorter dependency chains are
-/// therefore needed to overlap the computations of consecutive blocks.
-#[inline(always)]
-fn staged<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const LJ: usize>(
-    fixed: &Fixed<'_, S>,
-    row: &mut Rows<S, 1>,
-    blocks: &[u32],
-    forces: &mut [BlockForces<S>],
-    scratch: &mut [Staged<S>; BATCH],
-) {
-    let mut sums = Sums::zero();
-    let mut total = [[S::F::splat(0.0); 1]; 3];
-    let mut rest = blocks;
-    while !rest.is_empty() {
-        let (blocks, others) = rest.split_at(rest.len().min(BATCH));
-        rest = others;
-        for k in 0..blocks.len() {
-            let (block, stage) = (blocks[k], &mut scratch[k]);
-            let positions = positions(fixed, row, block);
-            for k in 0..3 {
-                positions[k].store_low(&mut stage.positions[k]);
-            }
-            [stage.r2] = Near::at(row, block, positions).tabulated::<RULE, false>(fixed);
-        }
-        macro_rules! force {
-            ($block:expr, $r2:expr, $inverse:expr, $field:expr) => {{
-                let block = $block as usize;
-                let distances = Distances { block, r2: [$r2], true_r2: [$r2], inverse: [$inverse], field: [$field] };
-                radial_forces::<S, RULE, SPLIT, END, false, false, 1, LJ>(fixed, row, &distances, &ALL, &mut sums)
-            }};
-        }
-        for k in 0..blocks.len() {
-            let (block, stage) = (blocks[k], &mut scratch[k]);
-            let (inverse, field) = fixed.force.force::<RULE, END, false>(stage.r2);
-            if LJ == 0 {
-                [stage.force] = force!(block, stage.r2, inverse, field);
-            } else {
-                (stage.inverse, stage.force) = (inverse.packed::<END>(), field);
-            }
-        }
-        if LJ > 0 {
-            for k in 0..blocks.len() {
-                let (block, stage) = (blocks[k], &mut scratch[k]);
-                let inverse = Inverse::unpacked::<END>(stage.inverse);
-                [stage.force] = force!(block, stage.r2, inverse, stage.force);
-            }
-        }
-        for k in 0..blocks.len() {
-            let (block, stage) = (blocks[k], &scratch[k]);
-            let [x, y, z] = &stage.positions;
-            let positions = [S::F::load_twice(x), S::F::load_twice(y), S::F::load_twice(z)];
-            apply(&Near::at(row, block, positions), [stage.force], &mut total, forces);
-        }
-    }
-    row.add(&total);
 }
 
 /// Processes the blocks without a mask that have Lennard-Jones interactions only: the blocks beyond the Coulomb cutoff,

@@ -190,7 +190,7 @@ fn tabulated<S: Simd, const MASKED: bool>(
     upper: &<S::F as Float>::Bins<'_>,
 ) -> S::F {
     let value = quartic::<S>(r2.look_up(upper), argument);
-    if MASKED && bins.is_divided() && S::F::bits(r2.lt(S::F::splat(bins.start))) != 0 {
+    if MASKED && bins.is_divided() && S::F::any(r2.lt(S::F::splat(bins.start))) != 0 {
         let below = quartic::<S>(r2.look_up(&S::F::bins(&bins.below)), argument);
         return below.select(r2.lt(S::F::splat(bins.start)), value);
     }

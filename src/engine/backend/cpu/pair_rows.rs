@@ -162,7 +162,7 @@ impl<S: Simd, const N: usize> Rows<S, N> {
 pub(super) type BlockForces<S> = [<<S as Simd>::F as Float>::Slots; 3];
 
 /// Adds the pair forces f · d, where f is the force divided by the distance and d is the displacement, to the forces on
-/// the i-atoms, and subtracts the pair forces from the forces on the j-atoms.
+/// the j-atoms, and subtracts the pair forces from the forces on the i-atoms.
 #[inline(always)]
 pub(super) fn apply<S: Simd, const N: usize>(
     near: &Near<S, N>,
@@ -175,9 +175,9 @@ pub(super) fn apply<S: Simd, const N: usize>(
     for k in 0..3 {
         let d = near.d[k];
         for row in 0..N {
-            total[k][row] = f[row].mul_add(d[row], total[k][row]);
+            total[k][row] = f[row].neg_mul_add(d[row], total[k][row]);
         }
-        S::F::subtract_products(f, d, &mut slots[k]);
+        S::F::add_products(f, d, &mut slots[k]);
     }
 }
 
@@ -191,7 +191,7 @@ fn split(shift: Vec3) -> ([f32; 3], [f32; 3]) {
 /// Distance vectors between i-atoms and the atoms of a block.
 pub(super) struct Near<S: Simd, const N: usize> {
     pub(super) block: usize,
-    /// displacements r_i − r_j, nm
+    /// displacements r_j − r_i, nm
     pub(super) d: [[S::F; N]; 3],
     /// squared distances, nm²
     pub(super) r2: [S::F; N],
@@ -210,7 +210,7 @@ impl<S: Simd, const N: usize> Near<S, N> {
         let mut d = [[zero; N]; 3];
         for k in 0..3 {
             for row in 0..N {
-                d[k][row] = rows.x[k][row] - positions[k];
+                d[k][row] = positions[k] - rows.x[k][row];
             }
         }
         let mut r2 = [zero; N];
@@ -246,8 +246,8 @@ pub(super) fn positions<S: Simd, const N: usize>(fixed: &Fixed<'_, S>, rows: &Ro
     let (packed, center) = unsafe { (fixed.packed.get_unchecked(block), fixed.centers.get_unchecked(block)) };
     let mut positions = [S::F::splat(0.0); 3];
     for k in 0..3 {
-        let between = rows.center[k].uniform() - S::F::splat(center[k]);
-        positions[k] = S::F::load_twice(eight(packed, k)) - between;
+        let between = S::F::splat(center[k]) - rows.center[k].uniform();
+        positions[k] = S::F::load_twice(eight(packed, k)) + between;
     }
     positions
 }
