@@ -312,9 +312,11 @@ impl<F: ForceField> Backend for Host<F> {
         self.searches += 1;
         self.migrate()?;
         self.field.rebuild(self.cell.as_ref(), &self.positions);
+        let start = Instant::now();
         let origin = &mut self.lists[ListLevel::Outer as usize];
         memory::copy(&self.positions, &mut origin.positions);
         origin.cell = self.cell;
+        self.phases.search += start.elapsed().as_secs_f64();
         Ok(())
     }
 
@@ -337,6 +339,7 @@ impl<F: ForceField> Backend for Host<F> {
     }
 
     fn prune_lists(&mut self, lookahead: f64) -> Result<()> {
+        let start = Instant::now();
         let ListOrigin { positions: predicted, cell } = &mut self.lists[ListLevel::Inner as usize];
         *cell = self.cell;
         if lookahead > 0.0 && !self.velocities.is_empty() {
@@ -347,6 +350,7 @@ impl<F: ForceField> Backend for Host<F> {
         } else {
             memory::copy(&self.positions, predicted);
         }
+        self.phases.search += start.elapsed().as_secs_f64();
         self.field.prune(self.cell.as_ref(), predicted, 0.0);
         Ok(())
     }
@@ -474,6 +478,7 @@ impl<F: ForceField> Backend for Host<F> {
 
     fn phases(&self) -> Result<Phases> {
         let mut phases = self.field.phases();
+        phases.search += self.phases.search;
         phases.update += self.phases.update;
         phases.constraints += self.phases.constraints;
         Ok(phases)

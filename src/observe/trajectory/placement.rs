@@ -24,7 +24,7 @@ impl Placement<'_> {
     pub const WHOLE: Self = Placement { whole: true, selected: None };
 }
 
-/// Converter from the positions of a frame to the positions that a file stores, with its scratch memory.
+/// Converter from the positions of a frame to the positions that a file stores.
 pub(super) struct Placer {
     /// molecules to make whole; `None` if positions stay unchanged
     molecules: Option<WholeMolecules>,
@@ -32,8 +32,6 @@ pub(super) struct Placer {
     pub(super) given: usize,
     /// 0-based indices of the written atoms; `None` if all atoms are written
     atoms: Option<Vec<u32>>,
-    /// scratch memory: positions of all atoms of a frame, nm
-    placed: Vec<Vec3>,
 }
 
 impl Placer {
@@ -44,7 +42,7 @@ impl Placer {
             None => (written, None),
         };
         let given = system.atoms.len();
-        Self { molecules: whole.then(|| WholeMolecules::of(system)), given, atoms, placed: vec![] }
+        Self { molecules: whole.then(|| WholeMolecules::of(system)), given, atoms }
     }
 
     /// Selects the values of the written atoms. `values` has one value for each atom of a frame; if `values` is empty,
@@ -60,7 +58,7 @@ impl Placer {
     /// n₃ of each atom, which are numbers of lattice vectors a, b, c: the stored position plus n₁ a + n₂ b + n₃ c is
     /// the position in the frame.
     pub(super) fn place(
-        &mut self,
+        &self,
         cell: Option<&PeriodicCell>,
         positions: &[Vec3],
         out: &mut [[f32; 3]],
@@ -74,16 +72,15 @@ impl Placer {
             images.fill([0; 3]);
             return;
         };
-        self.placed.clear();
-        self.placed.extend_from_slice(positions);
-        molecules.put_into_cell(cell, &mut self.placed);
+        let mut placed = positions.to_vec();
+        molecules.put_into_cell(cell, &mut placed);
         let atom = |index: usize| self.atoms.as_ref().map_or(index, |atoms| atoms[index] as usize);
         for (index, out) in out.iter_mut().enumerate() {
-            *out = single(self.placed[atom(index)]);
+            *out = single(placed[atom(index)]);
         }
         for (index, image) in images.iter_mut().enumerate() {
             let atom = atom(index);
-            *image = cell.to_fractional(positions[atom] - self.placed[atom]).map(|n| n.round() as i32).to_array();
+            *image = cell.to_fractional(positions[atom] - placed[atom]).map(|n| n.round() as i32).to_array();
         }
     }
 }

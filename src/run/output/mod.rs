@@ -40,10 +40,10 @@ pub(in crate::run) struct Outputs {
     columns: Option<Columns>,
     groups: GroupColumns,
     temperatures: Vec<f64>,
-    /// state at the start of a step, which the reporters receive
-    state: State,
+    /// state at the start of a step, if the reporters receive it
+    state: Option<State>,
+    /// forces at the start of a step, if the reporters receive them
     forces: Vec<Vec3>,
-    holds_state: bool,
 }
 
 impl Outputs {
@@ -85,9 +85,8 @@ impl Outputs {
             columns: None,
             groups: GroupColumns::new(plan),
             temperatures: vec![],
-            state: State::default(),
+            state: None,
             forces: vec![],
-            holds_state: false,
         })
     }
 
@@ -186,14 +185,12 @@ impl Outputs {
 
     /// Stores the state at the start of a step for the reporters.
     pub(in crate::run) fn hold_state(&mut self, fill: impl FnOnce(&mut State) -> Result<()>) -> Result<()> {
-        self.holds_state = true;
-        fill(&mut self.state)
+        fill(self.state.insert(State::default()))
     }
 
     /// Stores the forces at the start of a step for the reporters.
     pub(in crate::run) fn hold_forces(&mut self, forces: &[Vec3]) {
-        self.forces.clear();
-        self.forces.extend_from_slice(forces);
+        self.forces = forces.to_vec();
     }
 
     /// Passes the stored state, the stored forces and the energies of the step to the reporters that requested them.
@@ -204,19 +201,21 @@ impl Outputs {
         observed: Option<&Observed>,
         restraints: &[RestraintSample],
     ) -> Result<Option<Vec<f64>>> {
-        let held = std::mem::take(&mut self.holds_state);
-        let state = if held { &self.state } else { &State::default() };
-        let cell = if held { state.cell } else { observed.and_then(|observed| observed.cell) };
-        let State { positions, velocities, .. } = state;
-        let forces = std::mem::take(&mut self.forces);
+        // the memory of the state and of the forces is freed, because a large system has few steps with frames
+        let (state, forces) = (self.state.take(), std::mem::take(&mut self.forces));
+        let cell = match &state {
+            Some(state) => state.cell,
+            None => observed.and_then(|observed| observed.cell),
+        };
+        let state = state.unwrap_or_default();
         let of_groups = observed.map_or(&[][..], |observed| &observed.group_temperatures);
         self.groups.fill(step.stage, of_groups, &mut self.temperatures);
         let (mass, temperatures) = (self.mass, self.temperatures.as_slice());
         let report = Report {
             step,
             cell,
-            positions,
-            velocities,
+            positions: &state.positions,
+            velocities: &state.velocities,
             forces: &forces,
             observed,
             restraints,
@@ -227,11 +226,7 @@ impl Outputs {
         for reporter in self.reporters.iter_mut().filter(|reporter| reporter.wants(&step).any()) {
             reporter.report(&report)?;
         }
-        let row = report.energy_row().zip(self.columns.as_ref()).map(|(row, columns)| row.values(columns).collect());
-        // the buffer of the forces is emptied, so that no other step reports these forces; its memory is reused
-        self.forces = forces;
-        self.forces.clear();
-        Ok(row)
+        Ok(report.energy_row().zip(self.columns.as_ref()).map(|(row, columns)| row.values(columns).collect()))
     }
 
     /// Passes a step of a minimisation to the reporters that requested such steps.

@@ -22,6 +22,12 @@ use crate::system::{Constraints, State, System};
 use std::borrow::Cow;
 use std::sync::Arc;
 
+/// Frees the positions and velocities of a state that the backend of a simulation holds too. Downloading the state from
+/// the backend brings them back.
+fn release(state: &mut State) {
+    (state.positions, state.velocities) = (vec![], vec![]);
+}
+
 impl<'a> Session<'a> {
     /// Runs a stage of dynamics, from its start or from a position within the stage.
     pub(super) fn dynamics(
@@ -56,6 +62,21 @@ impl<'a> Session<'a> {
         let mut context = self.engine.context(plan, &system, lists)?;
         context.restrain(&self.restraints[index], &position.restraints)?;
         self.integrate(index, options, state, position, &system, context)
+    }
+
+    /// Writes a checkpoint during a stage. `state` is memory for the state of the simulation, and `position` returns
+    /// the position in the run.
+    fn save<'s>(
+        &mut self,
+        simulation: &mut Simulation<'s>,
+        index: usize,
+        state: &mut State,
+        position: impl FnOnce(&Simulation<'s>) -> Result<RunPosition>,
+    ) -> Result<()> {
+        self.download(simulation, state)?;
+        self.checkpoint(index, state, position(simulation)?)?;
+        release(state);
+        Ok(())
     }
 
     /// Returns the system of the stage with index `index`, in which the frozen atoms of the stage have mass zero.
@@ -125,6 +146,7 @@ impl<'a> Session<'a> {
         let setup = Setup::new(system, options, self.history.next.noise_seed, state.cell.is_some())?;
         let setup = Setup { frozen: FrozenGroups::new(&self.job.system, system, state), ..setup };
         let mut simulation = Simulation::new(context, setup, state, StageProgress { steps: done, first_time, lists })?;
+        release(state);
         let reached = |simulation: &Simulation<'_>, swaps: Option<&Swaps<'_>>| -> Result<RunPosition> {
             let (done, lists) = (simulation.local_step, simulation.list_origins()?);
             let (restraints, exchanged) = (simulation.restraints()?, swaps.map(Swaps::state));
@@ -145,8 +167,7 @@ impl<'a> Session<'a> {
                 break;
             }
             if step > done && self.checkpoint_is_due(index) {
-                self.download(&mut simulation, state)?;
-                self.checkpoint(index, state, reached(&simulation, swaps.as_ref())?)?;
+                self.save(&mut simulation, index, state, |simulation| reached(simulation, swaps.as_ref()))?;
             }
             stopped = self.exchange(&mut simulation, target, state, &mut swaps)?;
             if stopped {

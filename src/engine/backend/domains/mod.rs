@@ -228,12 +228,15 @@ fn list_positions(host: &Host<Domain>, list: ListLevel, state: &mut State) -> Re
 }
 
 /// Stores the energies and the virial of the last evaluation on each rank. If energies are requested, the function also
-/// collects the forces on all atoms on the first rank. All ranks call this function together.
+/// collects the forces on all atoms on the first rank; otherwise it frees the forces of an earlier evaluation. All
+/// ranks call this function together.
 fn collect_evaluation(host: &Host<Domain>, workload: Workload, out: &mut Evaluation) {
     let Evaluation { forces, energies, virial, .. } = host.evaluation();
     (out.energies, out.virial) = (*energies, *virial);
     if workload.energy {
         host.field().collect(forces, &mut out.forces);
+    } else {
+        out.forces = vec![];
     }
 }
 
