@@ -133,7 +133,8 @@
 //! - **Software pipelining.** The pair loop computes the distances of the next block together with the forces of the
 //!   present block. Each computation is a long chain of dependent instructions. The processor can execute both chains
 //!   at the same time only if the loop interleaves their instructions. If a vector needs two registers (AVX2), up to 32
-//!   blocks are processed in four short loops, which compute distances, Coulomb forces, Lennard-Jones forces and sums.
+//!   blocks are processed in short loops: one loop computes the distances for both vectors of i-atoms, and further
+//!   loops for each vector compute Coulomb forces, Lennard-Jones forces and sums.
 //! - **Tables in registers.** The Coulomb force with erfc(αr) is a piecewise quartic in r² over 32 bins. The
 //!   coefficients of the quartics fit into registers. The exponent and two bits of the mantissa of r² give the bin;
 //!   [`pair::PowerTable`] also states the error of the table. Kernels for instruction sets with fewer registers
