@@ -11,8 +11,8 @@ use crate::vec3::Vec3;
 
 /// `N` vectors of two i-atoms each, in registers.
 pub(super) struct Rows<S: Simd, const N: usize> {
-    /// offsets of the i-atoms from `center`, including the remainder that is left when the lattice shift is rounded to
-    /// a multiple of `CENTRE_QUANTUM`
+    /// offsets of the i-atoms from the center, including the remainder that is left when the lattice shift is rounded
+    /// to a multiple of `CENTRE_QUANTUM`
     pub(super) x: [[S::F; N]; 3],
     pub(super) charge: [S::F; N],
     pub(super) lj: [[S::F; N]; 2],
@@ -20,8 +20,9 @@ pub(super) struct Rows<S: Simd, const N: usize> {
     /// √c6 of the i-atoms; zeros without LJ-PME
     pub(super) root_c6: [S::F; N],
     pub(super) force: [[S::F; N]; 3],
-    /// block center plus the lattice shift rounded to a multiple of `CENTRE_QUANTUM`
-    pub(super) center: [S::F; 3],
+    /// negative of the center, which is the block center plus the lattice shift rounded to a multiple of
+    /// `CENTRE_QUANTUM`; an instruction can add a number in memory to it, but not subtract the center from that number
+    pub(super) minus_center: [S::F; 3],
 }
 
 /// Loop invariants: constants in registers, and array addresses, which the compiler would otherwise reload after each
@@ -91,13 +92,13 @@ impl<S: Simd> Rows<S, 2> {
             types: [[kind(0), kind(1)], [kind(2), kind(3)]],
             root_c6: if END == LJ_PME { two_rows::<S>(&input.dispersion[index][base..], 0.0) } else { [zero; 2] },
             force: [[zero; 2]; 3],
-            center: [zero; 3],
+            minus_center: [zero; 3],
         };
         for k in 0..3 {
             rows.x[k] = two_rows::<S>(&packed[k * BLOCK + base..], fine[k]);
-            // `black_box` hides the value from the compiler, which would otherwise subtract centers as scalars and
-            // broadcast each difference by a permutation
-            rows.center[k] = std::hint::black_box(S::F::splat(input.grid.centers[index][k] + coarse[k]));
+            // `black_box` hides the value from the compiler, which would otherwise add centers as scalars and broadcast
+            // each sum by a permutation
+            rows.minus_center[k] = std::hint::black_box(S::F::splat(-input.grid.centers[index][k] - coarse[k]));
         }
         rows
     }
@@ -106,7 +107,7 @@ impl<S: Simd> Rows<S, 2> {
     #[inline(always)]
     pub(super) fn row(&self, half: usize) -> Rows<S, 1> {
         let zero = S::F::splat(0.0);
-        let Rows { x, charge, lj, types, root_c6, center, .. } = self;
+        let Rows { x, charge, lj, types, root_c6, minus_center, .. } = self;
         Rows {
             x: [[x[0][half]], [x[1][half]], [x[2][half]]],
             charge: [charge[half]],
@@ -114,7 +115,7 @@ impl<S: Simd> Rows<S, 2> {
             types: [types[half]],
             root_c6: [root_c6[half]],
             force: [[zero]; 3],
-            center: *center,
+            minus_center: *minus_center,
         }
     }
 
@@ -246,7 +247,7 @@ pub(super) fn positions<S: Simd, const N: usize>(fixed: &Fixed<'_, S>, rows: &Ro
     let (packed, center) = unsafe { (fixed.packed.get_unchecked(block), fixed.centers.get_unchecked(block)) };
     let mut positions = [S::F::splat(0.0); 3];
     for k in 0..3 {
-        let between = S::F::splat(center[k]) - rows.center[k].uniform();
+        let between = rows.minus_center[k].uniform() + S::F::splat(center[k]);
         positions[k] = S::F::load_twice(eight(packed, k)) + between;
     }
     positions

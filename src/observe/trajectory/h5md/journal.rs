@@ -15,7 +15,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Take, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -59,14 +59,13 @@ struct Header {
 struct Stored {
     file: File,
     length: u64,
-    buffer: Vec<u8>,
 }
 
 impl Stored {
     /// Opens an HDF5 file for reading its bytes.
     fn open(path: &Path) -> std::io::Result<Self> {
         let file = File::open(path)?;
-        Ok(Self { length: file.metadata()?.len(), file, buffer: vec![] })
+        Ok(Self { length: file.metadata()?.len(), file })
     }
 
     /// Returns the present size of the file in bytes, which may have grown since the last call.
@@ -75,17 +74,37 @@ impl Stored {
         Ok(self.length)
     }
 
-    /// Reads a range of bytes. Returns an error before it allocates memory if the range ends beyond the end of the
-    /// file.
-    fn read(&mut self, Bytes { offset, length }: Bytes) -> std::io::Result<&[u8]> {
+    /// Returns a reader of a range of bytes, or an error if the range ends beyond the end of the file.
+    fn range(&mut self, Bytes { offset, length }: Bytes) -> std::io::Result<Take<&mut File>> {
         let end = offset.saturating_add(length);
         if end > self.length && end > self.refresh()? {
             return Err(ErrorKind::UnexpectedEof.into());
         }
-        self.buffer.resize(length as usize, 0);
         self.file.seek(SeekFrom::Start(offset))?;
-        self.file.read_exact(&mut self.buffer)?;
-        Ok(&self.buffer)
+        Ok((&mut self.file).take(length))
+    }
+
+    /// Appends a range of bytes to `image`.
+    fn append(&mut self, bytes: Bytes, image: &mut Vec<u8>) -> std::io::Result<()> {
+        let read = self.range(bytes)?.read_to_end(image)?;
+        if read as u64 == bytes.length { Ok(()) } else { Err(ErrorKind::UnexpectedEof.into()) }
+    }
+
+    /// Returns the CRC-32 of a range of bytes. The range may be large, and is read in pieces.
+    fn checksum(&mut self, bytes: Bytes) -> std::io::Result<u32> {
+        let (mut hasher, mut left) = (crc32fast::Hasher::new(), bytes.length);
+        let mut reader = BufReader::new(self.range(bytes)?);
+        while left > 0 {
+            let piece = reader.fill_buf()?;
+            if piece.is_empty() {
+                return Err(ErrorKind::UnexpectedEof.into());
+            }
+            hasher.update(piece);
+            let read = piece.len();
+            left -= read as u64;
+            reader.consume(read);
+        }
+        Ok(hasher.finalize())
     }
 }
 
@@ -121,7 +140,7 @@ impl Journal {
             // instead
             let Some(offset) = dataset.offset() else { continue };
             let bytes = Bytes { offset, length: dataset.storage_size() };
-            let checksum = crc32fast::hash(journal.trajectory.read(bytes).map_err(|e| io(&e))?);
+            let checksum = journal.trajectory.checksum(bytes).map_err(|e| io(&e))?;
             journal.fixed.push((bytes, checksum));
             journal.mark_final(bytes);
         }
@@ -137,13 +156,13 @@ impl Journal {
         let length = self.trajectory.refresh().map_err(io)?;
         let mut known = self.fixed.clone();
         for &bytes in &self.last {
-            known.push((bytes, crc32fast::hash(self.trajectory.read(bytes).map_err(io)?)));
+            known.push((bytes, self.trajectory.checksum(bytes).map_err(io)?));
         }
         let header = Header { extent, length, known, saved: self.rewritable(length) };
         let internal = |e: postcard::Error| Error::Internal(e.to_string());
         let mut image = postcard::to_extend(&header, [0; START].to_vec()).map_err(internal)?;
         for bytes in header.saved {
-            image.extend_from_slice(self.trajectory.read(bytes).map_err(io)?);
+            self.trajectory.append(bytes, &mut image).map_err(io)?;
         }
         let checksum = crc32fast::hash(&image[START..]);
         image[..MAGIC.len()].copy_from_slice(&MAGIC);
@@ -230,7 +249,7 @@ fn apply(header: Header, mut image: &[u8], path: &Path) -> Result<bool> {
     let mut stored = Stored::open(path).map_err(io)?;
     // somebody may have replaced the trajectory by another file, to which this journal does not belong; such a file
     // must not be changed
-    let is_known = |&(bytes, checksum)| stored.read(bytes).is_ok_and(|found| crc32fast::hash(found) == checksum);
+    let is_known = |&(bytes, checksum)| stored.checksum(bytes).is_ok_and(|found| found == checksum);
     if !header.known.iter().all(is_known) || stored.refresh().map_err(io)? < header.length {
         return Ok(false);
     }
