@@ -9,7 +9,7 @@ use super::series::{Bytes, Series};
 use crate::observe::extent::Extent;
 use crate::observe::trajectory::{Fields, Observable, StoredFrame, placement::Placer};
 
-/// Frame with its own memory, which the run passes to the writer thread.
+/// Frame with its own memory, which is passed between the run and the writer thread.
 pub(super) struct Buffer {
     pub(super) frame: StoredFrame,
     pub(super) observables: Vec<f64>,

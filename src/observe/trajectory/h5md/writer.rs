@@ -21,12 +21,12 @@ use crate::observe::trajectory::{
     refusal::not_as_checkpointed,
 };
 
-/// Number of messages that wait while the writer thread writes a frame. If frames are produced faster than the disk can
-/// store them, the run waits too.
-const WAITING: usize = 1;
+/// Number of frame buffers. While the writer thread writes one frame, the run fills the other buffer with the next
+/// frame. If frames are produced faster than the disk can store them, the run waits for a free buffer.
+const BUFFERS: usize = 2;
 
-/// Handle to a thread that writes an H5MD trajectory. Each call of [`Self::write`] copies the frame; the thread writes
-/// the copy later and frees its memory. If the thread fails, the next call of a method returns the error. Dropping
+/// Handle to a thread that writes an H5MD trajectory. Each call of [`Self::write`] copies the frame into a recycled
+/// buffer, which the thread writes later. If the thread fails, the next call of a method returns the error. Dropping
 /// the handle also closes the file, but errors during the closing are lost.
 pub struct TrajectoryWriter {
     path: PathBuf,
@@ -39,6 +39,7 @@ pub struct TrajectoryWriter {
     last_step: Option<i64>,
     pub(super) shared: bool,
     messages: Option<SyncSender<Message>>,
+    free: Receiver<Buffer>,
     thread: Option<JoinHandle<Result<Extent>>>,
 }
 
@@ -141,11 +142,21 @@ impl TrajectoryWriter {
         let datasets = &sink.datasets;
         let (fields, periodic, atoms) = (datasets.fields(), datasets.is_periodic(), sink.placer.given);
         let observables = datasets.observables();
-        let (messages, inbox) = sync_channel(WAITING);
+        let (messages, inbox) = sync_channel(BUFFERS + 1);
+        let (recycle, free) = sync_channel(BUFFERS);
+        for _ in 0..BUFFERS {
+            let vectors = |wanted: bool| Vec::with_capacity(if wanted { atoms } else { 0 });
+            let (positions, velocities, forces) = (vectors(true), vectors(fields.velocities), vectors(fields.forces));
+            let frame = StoredFrame { positions, velocities, forces, ..StoredFrame::default() };
+            let observables = Vec::with_capacity(observables.len());
+            recycle
+                .send(Buffer { frame, observables })
+                .map_err(|_| Error::Internal("the frame buffers were dropped".into()))?;
+        }
         let owned = path.to_owned();
         let thread = std::thread::Builder::new()
             .name("trajectory".into())
-            .spawn(move || write_frames(&owned, file, shared, sink, &inbox))
+            .spawn(move || write_frames(&owned, file, shared, sink, &inbox, &recycle))
             .map_err(|e| Error::io(path, e))?;
         Ok(Self {
             path: path.to_owned(),
@@ -157,6 +168,7 @@ impl TrajectoryWriter {
             last_step,
             shared,
             messages: Some(messages),
+            free,
             thread: Some(thread),
         })
     }
@@ -181,15 +193,14 @@ impl TrajectoryWriter {
             return Ok(());
         }
         self.check(frame, step)?;
-        let stored = StoredFrame {
-            step,
-            time: frame.time,
-            cell: frame.cell,
-            positions: frame.positions.to_vec(),
-            velocities: if self.fields.velocities { frame.velocities.to_vec() } else { vec![] },
-            forces: if self.fields.forces { frame.forces.to_vec() } else { vec![] },
-        };
-        self.send(Message::Frame(Buffer { frame: stored, observables: frame.observables.to_vec() }))?;
+        let Ok(mut buffer) = self.free.recv() else { return Err(self.failure()) };
+        let stored = &mut buffer.frame;
+        (stored.step, stored.time, stored.cell) = (step, frame.time, frame.cell);
+        refill(&mut stored.positions, frame.positions);
+        refill(&mut stored.velocities, if self.fields.velocities { frame.velocities } else { &[] });
+        refill(&mut stored.forces, if self.fields.forces { frame.forces } else { &[] });
+        refill(&mut buffer.observables, frame.observables);
+        self.send(Message::Frame(buffer))?;
         self.last_step = Some(step);
         Ok(())
     }
@@ -269,6 +280,11 @@ impl Drop for TrajectoryWriter {
     }
 }
 
+fn refill<T: Copy>(target: &mut Vec<T>, source: &[T]) {
+    target.clear();
+    target.extend_from_slice(source);
+}
+
 /// Opens a trajectory to append frames.
 fn open(path: &Path) -> hdf5::Result<File> {
     hdf::options_for_appending(layout::LARGEST_CHUNK).open_rw(path)
@@ -304,6 +320,7 @@ fn write_frames(
     shared: bool,
     mut sink: FrameWriter,
     inbox: &Receiver<Message>,
+    recycle: &SyncSender<Buffer>,
 ) -> Result<Extent> {
     let io = |e| Error::io(path, e);
     let written: Result<()> = inbox.iter().try_for_each(|message| {
@@ -313,6 +330,8 @@ fn write_frames(
                 if !shared {
                     file.flush().map_err(io)?;
                 }
+                // sending fails only if the handle was dropped, so the buffer is not needed any more
+                let _ = recycle.send(buffer);
             }
             Message::Sync(answer) => {
                 sync_file(path)?;
