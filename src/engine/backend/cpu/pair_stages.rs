@@ -59,7 +59,7 @@ pub(super) fn staged<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8>(
         let blocks = &chunk.plain[start..end];
         squared_distances::<S, RULE>(fixed, rows, blocks, scratch);
         let within = |row: Range<usize>| row.start.clamp(start, end) - start..row.end.clamp(start, end) - start;
-        let [first, second] = [entry.row(0), entry.row(1)].map(within);
+        let (first, second) = (within(entry.row(0)), within(entry.row(1)));
         let vectors = entry.lj_rows.vectors();
         radial::<S, RULE, SPLIT, END, 0>(fixed, rows, vectors > 0, blocks, first.clone(), scratch);
         radial::<S, RULE, SPLIT, END, 1>(fixed, rows, vectors > 1, blocks, second.clone(), scratch);
