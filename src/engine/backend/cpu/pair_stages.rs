@@ -52,7 +52,7 @@ pub(super) fn staged<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8>(
     scratch: &mut Scratch<S>,
 ) {
     // forces on the i-atoms, summed over all batches as in the kernel for energies, so that the rounding is the same
-    let mut totals = [[[S::F::splat(0.0); 1]; 3]; 2];
+    let mut total = [[S::F::splat(0.0); 2]; 3];
     let [mut start, last] = [entry.plain[0] as usize, entry.plain[3] as usize];
     while start < last {
         let end = (start + BATCH).min(last);
@@ -63,14 +63,11 @@ pub(super) fn staged<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8>(
         let vectors = entry.lj_rows.vectors();
         radial::<S, RULE, SPLIT, END, 0>(fixed, rows, vectors > 0, blocks, first.clone(), scratch);
         radial::<S, RULE, SPLIT, END, 1>(fixed, rows, vectors > 1, blocks, second.clone(), scratch);
-        add_forces::<S, 0>(rows, blocks, first, scratch, &mut totals[0], forces);
-        add_forces::<S, 1>(rows, blocks, second, scratch, &mut totals[1], forces);
+        add_forces::<S, 0>(rows, blocks, first, scratch, &mut total, forces);
+        add_forces::<S, 1>(rows, blocks, second, scratch, &mut total, forces);
         start = end;
     }
-    for k in 0..3 {
-        rows.force[k][0] += totals[0][k][0];
-        rows.force[k][1] += totals[1][k][0];
-    }
+    rows.add(&total);
 }
 
 /// Stores the positions of the j-atoms and the squared distances of all pairs.
@@ -136,16 +133,19 @@ fn add_forces<S: Simd, const HALF: usize>(
     blocks: &[u32],
     range: Range<usize>,
     scratch: &Scratch<S>,
-    total: &mut [[S::F; 1]; 3],
+    total: &mut [[S::F; 2]; 3],
     forces: &mut [BlockForces<S>],
 ) {
     assert!(range.end <= BATCH && range.end <= blocks.len());
     let row = rows.row(HALF);
-    let mut sum = *total;
+    let [x, y, z] = *total;
+    let mut sum = [[x[HALF]], [y[HALF]], [z[HALF]]];
     for k in range {
         let [x, y, z] = &scratch.positions[k];
         let positions = [S::F::load_twice(x), S::F::load_twice(y), S::F::load_twice(z)];
         apply(&Near::at(&row, blocks[k], positions), [scratch.force[k][HALF]], &mut sum, forces);
     }
-    *total = sum;
+    for axis in 0..3 {
+        [total[axis][HALF]] = sum[axis];
+    }
 }
