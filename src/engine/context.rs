@@ -165,9 +165,10 @@ impl<B: Backend + ?Sized> Context<B> {
         self.backend.integrate(step, refreshment)
     }
 
-    /// Waits until the device has finished all work, and repeats steps that the device has skipped.
+    /// Waits until the device has finished all work, and repeats steps that the device has skipped. Returns an error if
+    /// a step has failed.
     pub fn flush(&mut self) -> Result<()> {
-        if self.schedule.is_exact() && self.age.is_some_and(|age| age > 0) {
+        if self.age.is_some_and(|age| age > 0) {
             self.backend.lists_expired(&self.schedule, true)?;
         }
         Ok(())

@@ -79,6 +79,27 @@ fn groups_exchange_states_as_single_ranks_do() {
 }
 
 #[test]
+fn groups_exchange_hamiltonians_as_single_ranks_do() {
+    let ensemble = "solute_temperature = [\"300 K\", \"330 K\"]\nexchange = { every = \"10 steps\" }\n\
+        [forces.scaled_solute]\nselect = \"protein\"";
+    let case = case("steps = 40", ensemble);
+    ends_with(0, &case, 4, &[]);
+    ends_with(0, &case, 2, &["--output-dir", "single", "--set", "ensemble.ranks_per_replica=1"]);
+    let attempts = |directory: &str| read(&case.path(directory).join("exchange.csv")).unwrap().1;
+    let [groups, single] = ["out", "single"].map(attempts);
+    assert_eq!((groups.len(), single.len()), (4, 4));
+    for (ours, theirs) in groups.iter().zip(&single) {
+        assert_eq!((ours.step, &ours.states), (theirs.step, &theirs.states));
+    }
+    ends_with(0, &case, 4, &["--output-dir", "parts", "--steps", "15"]);
+    ends_with(0, &case, 4, &["--output-dir", "parts"]);
+    for number in 1..=2 {
+        let [parts, whole] = ["parts", "out"].map(|directory| case.record(&format!("{directory}/replica-{number}")));
+        assert_same(&parts, &whole);
+    }
+}
+
+#[test]
 fn groups_need_a_multiple_of_their_ranks() {
     let case = case("steps = 20", "replicas = 2");
     for (ranks, help) in [(1, "the number of ranks is 1"), (3, "the number of ranks is 3")] {

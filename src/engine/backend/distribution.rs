@@ -19,6 +19,10 @@ pub trait Distribution {
     ) -> Result<Option<System>> {
         Ok(None)
     }
+    /// Whether the atoms can still be distributed over the processes if the cell becomes `cell`.
+    fn fits(&self, _cell: &PeriodicCell) -> bool {
+        true
+    }
     /// Returns the home atoms of this process; `None` if this process holds all atoms.
     fn home(&self) -> Option<Home<'_>> {
         None

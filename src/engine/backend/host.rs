@@ -308,7 +308,7 @@ impl<F: ForceField> Backend for Host<F> {
     }
 
     fn build_lists(&mut self) -> Result<()> {
-        self.field.agree(self.failure.take())?;
+        self.check_steps()?;
         self.searches += 1;
         self.migrate()?;
         self.field.rebuild(self.cell.as_ref(), &self.positions);
@@ -320,7 +320,13 @@ impl<F: ForceField> Backend for Host<F> {
         Ok(())
     }
 
-    fn lists_expired(&mut self, lists: &ListSchedule, _: bool) -> Result<bool> {
+    fn lists_expired(&mut self, lists: &ListSchedule, must_know: bool) -> Result<bool> {
+        if must_know {
+            self.check_steps()?;
+        }
+        if !lists.is_exact() {
+            return Ok(false);
+        }
         let ListOrigin { positions: searched, cell } = &self.lists[ListLevel::Outer as usize];
         let scale = match (&self.cell, cell) {
             (Some(now), Some(then)) => now.stretch_since(then),

@@ -183,9 +183,11 @@ pub trait Backend: Send {
     /// `lookahead` (ps).
     fn prune_lists(&mut self, lookahead: f64) -> Result<()>;
     /// Returns whether the pair lists of the schedule `lists` have expired, that is whether atoms have moved so far
-    /// that a pair may be missing. An asynchronous device checks the lists in every call if `must_know` is true, and
-    /// otherwise only at some steps. An asynchronous device makes no step with expired lists: at the step where the
-    /// lists expired, the device builds new lists and replays the steps requested since that step.
+    /// that a pair may be missing. Lists with a fixed lifetime do not expire in this sense. An asynchronous device
+    /// checks the lists in every call if `must_know` is true, and otherwise only at some steps. An asynchronous device
+    /// makes no step with expired lists: at the step where the lists expired, the device builds new lists and replays
+    /// the steps requested since that step. If `must_know` is true, the error of a failed step on any of several ranks
+    /// is returned.
     fn lists_expired(&mut self, lists: &ListSchedule, must_know: bool) -> Result<bool>;
     /// Returns the number of outer lists built so far.
     fn searches(&self) -> u64;

@@ -22,6 +22,10 @@ pub(super) trait VolumeMoves: Backend {
     fn molecules(&self) -> usize;
     /// Returns the longer of the Coulomb and Lennard-Jones cutoffs, nm; infinite without a cutoff.
     fn cutoff(&self) -> f64;
+    /// Whether the atoms can still be distributed over several processes if the cell becomes `cell`.
+    fn fits(&self, _cell: &PeriodicCell) -> bool {
+        true
+    }
     /// Computes the positions after a move in which the centers of mass of molecules are scaled by `factors` and each
     /// molecule moves rigidly with its center. The scaled positions of the atoms are their old positions times
     /// `factors`. Returns the largest distance (nm) of an atom from its scaled position.
@@ -48,7 +52,8 @@ pub(super) trait VolumeMoves: Backend {
 }
 
 /// Evaluates `workload` in the present cell and in the scaled cell with scaled molecule centers, and keeps the accepted
-/// state. A scaled cell that violates the minimum-image condition is rejected.
+/// state. A scaled cell is rejected if it violates the minimum-image condition, or if it is too narrow for the domains
+/// of several processes.
 pub(super) fn try_volume(
     backend: &mut impl VolumeMoves,
     trial: &VolumeTrial,
@@ -60,7 +65,7 @@ pub(super) fn try_volume(
     let change = trial.change_of(&mut backend.trial_moves()[extent], cell.volume());
     let factors = trial.factors(change);
     let stretched = cell.stretched(factors);
-    if cutoff > stretched.max_cutoff() {
+    if cutoff > stretched.max_cutoff() || !backend.fits(&stretched) {
         VolumeTrial::refuse_too_small(&mut backend.trial_moves()[extent]);
         backend.prune_lists(0.0)?;
         return backend.forces(workload);

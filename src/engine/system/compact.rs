@@ -251,6 +251,14 @@ impl CompactSystem {
         (first.molecule + molecule, shared)
     }
 
+    /// Returns all units, in the order of their atoms.
+    pub fn units(&self) -> impl Iterator<Item = Unit<'_>> {
+        self.blocks.iter().flat_map(|&Block { first, kind, units }| {
+            let kind = &self.kinds[kind as usize];
+            (0..units).map(move |unit| Unit { kind, first: kind.after(first, unit) })
+        })
+    }
+
     /// Returns all units that contain some of `atoms`, in the order of their atoms.
     pub fn units_of(&self, atoms: &[u32]) -> Vec<Unit<'_>> {
         let mut units: Vec<Unit> = vec![];

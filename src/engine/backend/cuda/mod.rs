@@ -361,7 +361,8 @@ impl<D: Device> Backend for Cuda<D> {
         loop {
             // if the host computes forces, the lists are checked before every step, because the host must not compute
             // forces for a step that the device then skips
-            if !must_know && !self.computes_on_host() && !self.list_lifetime.is_check_due() {
+            let is_due = must_know || self.computes_on_host() || self.list_lifetime.is_check_due();
+            if !lists.is_exact() || !is_due {
                 return Ok(false);
             }
             lists::check_displacements(&self.device, &self.arguments)?;

@@ -3,11 +3,13 @@
 use super::local::group_radius;
 use crate::cell::PeriodicCell;
 use crate::error::Problem;
-use crate::system::{ForceSettings, State};
+use crate::system::{BondedTerms, Exclusions, ForceSettings, State};
 use crate::vec3::Vec3;
 use serde::{Deserialize, Serialize};
+use std::cell::Cell;
 
-/// Minimum ratio of the width of a domain to the width of the halo. The margin allows a barostat to shrink the cell.
+/// Minimum ratio of the width of a domain to the width of the halo, if a division with such domains exists. A barostat
+/// may then shrink the cell without a change of the division.
 const WIDTH_MARGIN: f64 = 1.05;
 /// Estimated work of a halo atom, which is sent, received and sorted, relative to the work of a home atom.
 const HALO_ATOM: f64 = 0.25;
@@ -18,6 +20,10 @@ const CLEARLY: f64 = 1.3;
 const PAIRS: f64 = 0.71;
 /// Number of equal intervals of a lattice vector; the atoms are counted in each interval.
 const INTERVALS: usize = 256;
+
+/// Advice for a system that cannot be divided.
+pub(super) const ALONE: &str =
+    "start md without mpirun, and set run.threads to the number of processors of this machine";
 
 /// Numbers of atoms in equal intervals of each lattice vector.
 pub(super) type AtomsAlong = [[f64; INTERVALS]; 3];
@@ -43,8 +49,7 @@ impl Divisible {
     ) -> Result<Self, Problem> {
         let refuse = |what: &str| {
             let message = format!("a system without {what} cannot be divided among {ranks} ranks");
-            Problem::new(message)
-                .help("start md without mpirun, and set run.threads to the number of processors of this machine")
+            Problem::new(message).help(ALONE)
         };
         let cell = state.cell.ok_or_else(|| refuse("a periodic cell"))?;
         if !settings.longest_cutoff().is_finite() {
@@ -56,6 +61,38 @@ impl Divisible {
         let largest = groups.map(of_group).fold(0.0, f64::max);
         let atoms = count_along(state.positions.iter().map(|&position| cell.to_fractional(position)));
         Ok(Divisible { cell, atoms, halo: radius + 2.0 * largest })
+    }
+
+    /// Returns an error if an atom of a bonded term or of an excluded pair is further from the first atom of this term
+    /// or pair than the thickness of the halo: no domain with its halo might contain both atoms. `positions` are the
+    /// positions of all atoms, and `number` returns the number of each atom of the terms.
+    pub(super) fn check_terms(
+        &self,
+        bonded: &BondedTerms,
+        exclusions: &Exclusions,
+        number: impl Fn(u32) -> u32,
+        positions: &[Vec3],
+    ) -> Result<(), Problem> {
+        let found = Cell::new(None);
+        let measure = |those: &[u32]| {
+            let at = |atom: u32| positions[number(atom) as usize];
+            for &atom in &those[1..] {
+                let distance = self.cell.minimum_image(at(atom) - at(those[0])).norm();
+                if distance > self.halo {
+                    found.set(Some(([those[0], atom].map(|atom| number(atom) + 1), distance)));
+                }
+            }
+            false
+        };
+        _ = bonded.of_those(measure);
+        exclusions.pairs().for_each(|pair| _ = measure(&pair));
+        let Some(([i, j], distance)) = found.get() else { return Ok(()) };
+        let what = format!(
+            "atoms {i} and {j} of a bonded term or an excluded pair are {distance:.2} nm apart, and the halo of a domain is \
+             {:.2} nm thick: the system cannot be divided among ranks",
+            self.halo
+        );
+        Err(Problem::new(what).help(ALONE))
     }
 
     /// Divides the cell into one domain per rank. Returns an error if the cell is too small.
@@ -79,13 +116,6 @@ impl Division {
     /// vector. Returns an error if the cell is too small.
     pub(super) fn new(cell: &PeriodicCell, atoms: &AtomsAlong, ranks: usize, halo: f64) -> Result<Self, Problem> {
         let widths = cell.face_distances();
-        let fits =
-            |counts: &[usize; 3]| (0..3).all(|k| counts[k] == 1 || widths[k] / counts[k] as f64 >= WIDTH_MARGIN * halo);
-        // of several divisions with equal volumes, the division with the most domains along x is chosen, because the
-        // mesh is divided along x
-        let factors = || (1..=ranks).rev().filter(|n| ranks.is_multiple_of(*n));
-        let all = factors().flat_map(|x| factors().map(move |y| [x, y]));
-        let all = all.filter(|[x, y]| ranks.is_multiple_of(x * y)).map(|[x, y]| [x, y, ranks / (x * y)]);
         // volume of domain and halo, rounded to thousandths of the cell, so that small changes of the cell by a
         // barostat leave the division unchanged
         let volume = |counts: [usize; 3]| -> u64 {
@@ -98,7 +128,11 @@ impl Division {
             division.balance(atoms, halos, halos.map(|halo| WIDTH_MARGIN * halo));
             division
         };
-        let mut all: Vec<(u64, Division)> = all.filter(fits).map(|counts| (volume(counts), balanced(counts))).collect();
+        let mut all = possible_counts(cell, ranks, WIDTH_MARGIN * halo);
+        if all.is_empty() {
+            all = possible_counts(cell, ranks, halo);
+        }
+        let mut all: Vec<(u64, Division)> = all.into_iter().map(|counts| (volume(counts), balanced(counts))).collect();
         all.sort_by_key(|(volume, _)| *volume);
         let loads: Vec<f64> = all.iter().map(|(_, division)| division.load(atoms, halos)).collect();
         // a division is rejected only if its load clearly exceeds the least load, so that fluctuations of the density
@@ -106,6 +140,12 @@ impl Division {
         let least = loads.iter().copied().fold(f64::INFINITY, f64::min);
         let best = loads.iter().position(|load| *load <= CLEARLY * least);
         best.map(|best| all.swap_remove(best).1).ok_or_else(|| Self::refusal(cell, ranks, halo))
+    }
+
+    /// Whether a cell can be divided into one domain per rank, each at least as wide as a halo of thickness `halo`
+    /// (nm).
+    pub(super) fn exists(cell: &PeriodicCell, ranks: usize, halo: f64) -> bool {
+        !possible_counts(cell, ranks, halo).is_empty()
     }
 
     /// Returns the work of the busiest rank as a fraction of the work of a single rank that computes the whole system,
@@ -164,12 +204,11 @@ impl Division {
     }
 
     fn refusal(cell: &PeriodicCell, ranks: usize, halo: f64) -> Problem {
-        let most = cell.face_distances().map(|width| ((width / (WIDTH_MARGIN * halo)) as usize).max(1));
+        let most = cell.face_distances().map(|width| ((width / halo) as usize).max(1));
         let [a, b, c] = cell.face_distances();
         let what = format!(
             "the cell ({a:.2} x {b:.2} x {c:.2} nm between its faces) cannot be divided among {ranks} ranks: a domain must be \
-             wider than its halo, {:.2} nm",
-            WIDTH_MARGIN * halo
+             wider than its halo, {halo:.2} nm"
         );
         let [x, y, z] = most;
         let products = (1..=x).flat_map(|x| (1..=y).flat_map(move |y| (1..=z).map(move |z| x * y * z)));
@@ -181,17 +220,6 @@ impl Division {
             if fewer == [1] { "start md without mpirun".to_owned() } else { format!("start fewer ranks ({some})") };
         Problem::new(what)
             .help(format!("{start} with more threads; at most {x} x {y} x {z} domains fit along the lattice vectors"))
-    }
-
-    /// Returns an error if the cell has become too small for domains at least as wide as a halo of thickness `halo`
-    /// (nm).
-    pub(super) fn check(&self, cell: &PeriodicCell, halo: f64) -> Result<(), Problem> {
-        let widths = cell.face_distances();
-        let counts = self.counts();
-        // the tolerance allows for rounding errors in the positions of the planes
-        let fits = (0..3).all(|k| counts[k] == 1 || widths[k] >= halo * counts[k] as f64 * (1.0 - 1e-9));
-        let ranks = counts.iter().product();
-        if fits { Ok(()) } else { Err(Self::refusal(cell, ranks, halo)) }
     }
 
     /// Returns, for each lattice vector, whether the cell has more than one domain along the vector.
@@ -298,6 +326,20 @@ pub(super) fn share(counts: &[f64], low: f64, high: f64) -> f64 {
     (below(high.min(low + 1.0)) - below(low)) / all.max(1.0)
 }
 
+/// Returns the numbers of domains along the lattice vectors in all divisions of a cell into `ranks` domains that are at
+/// least `width` (nm) wide along each divided direction. Divisions with more domains along x come first: the mesh is
+/// divided along x, and the first of several divisions with equal volumes of domain and halo is chosen.
+fn possible_counts(cell: &PeriodicCell, ranks: usize, width: f64) -> Vec<[usize; 3]> {
+    let widths = cell.face_distances();
+    // the tolerance allows for rounding errors in the positions of the planes
+    let fits =
+        |counts: &[usize; 3]| (0..3).all(|k| counts[k] == 1 || widths[k] >= width * counts[k] as f64 * (1.0 - 1e-9));
+    let factors = || (1..=ranks).rev().filter(|n| ranks.is_multiple_of(*n));
+    let all = factors().flat_map(|x| factors().map(move |y| [x, y]));
+    let all = all.filter(|[x, y]| ranks.is_multiple_of(x * y)).map(|[x, y]| [x, y, ranks / (x * y)]);
+    all.filter(fits).collect()
+}
+
 /// Returns the lower and upper planes of `count` domains of equal width, as fractions from 0 to 1.
 fn uniform(count: usize) -> Vec<f64> {
     (0..=count).map(|place| place as f64 / count as f64).collect()
@@ -379,6 +421,17 @@ mod tests {
         // at most 3, 4 and 7 domains fit along the three directions; 91 is not a product of three such numbers, and 84
         // is the largest such product below 91
         assert!(refusal.contains("start fewer ranks (84, 72, 63)"), "{refusal}");
+    }
+
+    #[test]
+    fn a_cell_that_shrinks_stays_divided_until_its_domains_are_as_narrow_as_the_halo() {
+        let halo = 1.5;
+        for (edge, possible) in [(4.0 * halo * 1.06, true), (4.0 * halo * 1.02, true), (4.0 * halo * 0.98, false)] {
+            let cell = PeriodicCell::orthorhombic([2.9, 2.9, edge]);
+            assert_eq!(Division::exists(&cell, 4, halo), possible, "{edge} nm");
+            let division = Division::new(&cell, &evenly([1.0; 3]), 4, halo);
+            assert_eq!(division.ok().map(|division| division.counts()), possible.then_some([1, 1, 4]));
+        }
     }
 
     #[test]

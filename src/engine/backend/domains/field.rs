@@ -1,15 +1,15 @@
 //! Forces on the atoms of one rank's domain.
 
-use super::division::{Divisible, Division, count_along};
+use super::division::{ALONE, Divisible, Division, count_along};
 use super::halo::Halo;
 use super::local::{DivisionContext, Local};
 use super::restrict::{Numbers, at_home, select_terms};
 use crate::backend::{Cpu, Distribution, Evaluation, ForceField, Home, PairCounts, Phases, Workload};
 use crate::cell::PeriodicCell;
-use crate::error::{Error, Result};
+use crate::error::{Error, Problem, Result};
 use crate::memory;
 use crate::ranks::{Purpose, Ranks};
-use crate::system::{CompactSystem, ImpulseCycle, State, System};
+use crate::system::{CompactSystem, ImpulseCycle, State, System, UnitKind};
 use crate::vec3::Vec3;
 use bytemuck::AnyBitPattern;
 
@@ -21,6 +21,8 @@ pub(in crate::backend) struct Domain {
     cpu: Cpu,
     /// radius of the outer list, nm
     radius: f64,
+    /// thickness of the halo at the last pair search, nm; zero before the first search
+    reach: f64,
     division: Option<Division>,
     local: Local,
     halo: Halo,
@@ -38,6 +40,7 @@ impl Domain {
             system,
             cpu,
             radius,
+            reach: 0.0,
             division: None,
             local: Local::default(),
             halo: Halo::default(),
@@ -91,6 +94,10 @@ impl Domain {
         let Domain { ranks, system, .. } = self;
         let groups = (0..system.groups() as u32).map(|group| system.group(group));
         let divisible = Divisible::of(&system.settings, groups, state, self.radius, ranks.count())?;
+        for unit in system.units() {
+            let UnitKind { bonded, exclusions, .. } = unit.kind;
+            divisible.check_terms(bonded, exclusions, |atom| unit.number(atom), &state.positions)?;
+        }
         let (division, cell) = (divisible.divided(ranks.count())?, divisible.cell);
         let homes = DivisionContext { ranks, division: &division, cell: &cell, system }.homes(&state.positions);
         Ok((division, homes))
@@ -130,18 +137,18 @@ impl Domain {
         }
     }
 
-    /// Returns the division with planes that are moved so that all domains have equal work, and the thickness (nm) of
-    /// the halo. `positions` are the positions of the home atoms. The planes depend only on the positions of all atoms,
-    /// so that a continued run has the same domains. All ranks call this function together.
-    fn balance(&self, ranks: &Ranks, cell: &PeriodicCell, positions: &[Vec3]) -> Result<(Division, f64)> {
-        let mut division = self.division.clone().expect("a system is divided before its atoms migrate");
-        let ground = DivisionContext { ranks, division: &division, cell, system: &self.system };
+    /// Divides the cell anew, with planes between domains of equal work, and returns the division and the thickness
+    /// (nm) of the halo. `positions` are the positions of the home atoms. The division depends only on the cell and the
+    /// positions of all atoms, so that a continued run has the same domains. All ranks call this function together.
+    fn divide_again(&self, ranks: &Ranks, cell: &PeriodicCell, positions: &[Vec3]) -> Result<(Division, f64)> {
+        let division = self.division.as_ref().expect("a system is divided before its atoms migrate");
+        let ground = DivisionContext { ranks, division, cell, system: &self.system };
         let reach = self.radius + 2.0 * ranks.largest(ground.group_radius(&self.local.groups, positions));
         let mut atoms = count_along(positions.iter().map(|&position| cell.to_fractional(position)));
         ranks.sum(atoms.as_flattened_mut());
+        let mut division = Division::new(cell, &atoms, ranks.count(), reach)?;
         let widths = cell.face_distances();
         division.balance(&atoms, widths.map(|width| self.radius / width), widths.map(|width| reach / width));
-        division.check(cell, reach)?;
         Ok((division, reach))
     }
 
@@ -167,7 +174,8 @@ impl Distribution for Domain {
     ) -> Result<Option<System>> {
         let Some(cell) = cell.filter(|_| self.division.is_some()) else { return Ok(None) };
         let ranks = &self.ranks.for_purpose(Purpose::Migration);
-        let (division, reach) = self.balance(ranks, cell, positions)?;
+        let (division, reach) = self.divide_again(ranks, cell, positions)?;
+        self.reach = reach;
         let ground = DivisionContext { ranks, division: &division, cell, system: &self.system };
         ground.migrate(&mut self.local.groups, positions, others);
         let home = std::mem::take(&mut self.local.groups);
@@ -180,14 +188,19 @@ impl Distribution for Domain {
         let counts = [0, 1, 2].map(|what| all.iter().map(|counts| counts[what]).sum::<usize>());
         let expected = [self.system.terms(), self.system.exclusions(), self.system.atoms()];
         if counts != expected {
-            return Err(Error::Internal(format!(
-                "bonded terms, exclusions and atoms of all domains are {counts:?}, not {expected:?}: a bonded term may be longer \
-                 than the cutoff"
-            )));
+            let what = format!(
+                "of {expected:?} bonded terms, excluded pairs and atoms only {counts:?} belong to one domain with its halo: two \
+                 atoms of a bonded term or of an excluded pair are too far from each other for the domains"
+            );
+            return Err(Problem::new(what).help(ALONE).into());
         }
         self.division = Some(division);
         self.cpu.select(&self.system.settings, share, self.local.region.clone());
         Ok(Some(at_home(&self.system, &self.numbers, self.own())))
+    }
+
+    fn fits(&self, cell: &PeriodicCell) -> bool {
+        Division::exists(cell, self.ranks.count(), self.reach)
     }
 
     fn sum(&self, values: &mut [f64]) {

@@ -38,25 +38,41 @@ use crate::team::Team;
 use crate::vec3::Vec3;
 use field::Domain;
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 pub use double::SharedReference;
 pub use share::RankShare;
 
-/// Commands of the first rank, which all ranks execute.
+/// Commands of the first rank, which all ranks execute. The first rank may hold several systems at the same time, each
+/// of which has a number.
 #[derive(Serialize, Deserialize)]
-enum Order {
+enum Command {
     /// create this system on every rank, with pair lists of this schedule
-    Begin(Box<CompactSystem>, ListSchedule),
+    Begin(u64, Box<CompactSystem>, ListSchedule),
     /// create the double-precision force field of this system on every rank
-    BeginReference(Box<System>),
+    BeginReference(u64, Box<System>),
+    /// execute an order for a system
+    Execute(u64, Order),
     /// compute a share of the pairs in double precision, for this cell and these positions of all atoms
-    Pairs(Option<PeriodicCell>, Vec<Vec3>),
+    Pairs(u64, Option<PeriodicCell>, Vec<Vec3>),
+    /// drop a system on every rank
+    End(u64),
+    /// gather the counts of messages and bytes that each rank has sent
+    Traffic,
+    /// end [`Serving::serve`]
+    Quit,
+}
+
+/// Orders for a system that is divided into domains.
+#[derive(Clone, Serialize, Deserialize)]
+enum Order {
     Upload,
     Download,
     BuildLists,
     PruneLists(f64),
-    ListsExpired(ListSchedule),
+    ListsExpired(ListSchedule, bool),
     ListPositions(ListLevel),
     PreviousPositions,
     Forces(Workload),
@@ -69,20 +85,45 @@ enum Order {
     ChangeVelocities(VelocityChange),
     RemoveMotion(RemovedMotion),
     PairCounts,
-    /// gather the counts of messages and bytes that each rank has sent
-    Traffic,
-    /// drop the system on every rank
-    End,
-    /// end [`Serving::serve`]
-    Quit,
 }
 
-/// Computation that rank 0 requests from another rank.
-enum Served {
-    Nothing,
-    Domain(Box<Host<Domain>>),
-    /// pairs in double precision
-    Pairs(Box<Reference>),
+/// Number of systems that this process has created on several ranks.
+static SYSTEMS: AtomicU64 = AtomicU64::new(0);
+
+/// A system that the first rank has created on every rank. Dropping it drops the system on the other ranks.
+struct Shared {
+    number: u64,
+    /// all ranks, for sending commands to the other ranks
+    ranks: Ranks,
+}
+
+impl Shared {
+    /// Sends the system in the command that `begin` returns for its number. The other ranks must be in
+    /// [`Serving::serve`].
+    fn new(ranks: &Ranks, begin: impl FnOnce(u64) -> Command) -> Self {
+        let (ranks, number) = (ranks.for_purpose(Purpose::Commands), SYSTEMS.fetch_add(1, Relaxed));
+        ranks.broadcast(&begin(number));
+        Shared { number, ranks }
+    }
+
+    /// Sends an order for this system to the other ranks.
+    fn send(&self, order: Order) {
+        self.ranks.broadcast(&Command::Execute(self.number, order));
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.ranks.broadcast(&Command::End(self.number));
+    }
+}
+
+/// Systems of the first rank that another rank holds, by number.
+#[derive(Default)]
+struct Served {
+    domains: HashMap<u64, Host<Domain>>,
+    /// force fields whose pairs are shared in double precision
+    references: HashMap<u64, Reference>,
 }
 
 /// A rank's resources for domain decomposition.
@@ -103,34 +144,40 @@ impl Serving {
     /// ranks call this function. Errors are not returned from this function, because the first rank has the same errors
     /// and reports them.
     pub fn serve(&self) {
-        let mut served = Served::Nothing;
-        let orders = self.ranks.for_purpose(Purpose::Commands);
-        while let Some(order) = orders.receive_broadcast() {
-            match (order, &mut served) {
-                (Order::Begin(system, schedule), _) => {
-                    let host = self.host(*system, None, schedule);
-                    served = host.map_or(Served::Nothing, |host| Served::Domain(Box::new(host)));
+        let mut served = Served::default();
+        let commands = self.ranks.for_purpose(Purpose::Commands);
+        while let Some(command) = commands.receive_broadcast() {
+            match command {
+                Command::Begin(number, system, schedule) => {
+                    served.domains.extend(self.host(*system, None, schedule).ok().map(|host| (number, host)));
                 }
-                (Order::BeginReference(system), _) => {
-                    let reference = Reference::new(&system);
-                    served = reference.map_or(Served::Nothing, |reference| Served::Pairs(Box::new(reference)));
-                }
-                (Order::End, _) => served = Served::Nothing,
-                (Order::Traffic, _) => _ = self.ranks.gather(&self.ranks.sent()),
-                (Order::Quit, _) => break,
-                (Order::Pairs(cell, positions), Served::Pairs(reference)) => {
-                    reference.compute_share(&self.ranks.for_purpose(Purpose::Output), cell.as_ref(), &positions);
+                Command::BeginReference(number, system) => {
+                    served.references.extend(Reference::new(&system).ok().map(|reference| (number, reference)));
                 }
                 // the first rank has the same error and reports it
-                (order, Served::Domain(host)) => _ = execute(host, order),
-                (_, Served::Nothing | Served::Pairs(_)) => {}
+                Command::Execute(number, order) => match served.domains.get_mut(&number) {
+                    Some(host) => _ = execute(host, order),
+                    None => self.ranks.abort(),
+                },
+                Command::Pairs(number, cell, positions) => match served.references.get_mut(&number) {
+                    Some(reference) => {
+                        reference.compute_share(&self.ranks.for_purpose(Purpose::Output), cell.as_ref(), &positions);
+                    }
+                    None => self.ranks.abort(),
+                },
+                Command::End(number) => {
+                    served.domains.remove(&number);
+                    served.references.remove(&number);
+                }
+                Command::Traffic => _ = self.ranks.gather(&self.ranks.sent()),
+                Command::Quit => break,
             }
         }
     }
 
     /// Makes the other ranks return from [`Serving::serve`].
     pub fn release(ranks: &Ranks) {
-        ranks.broadcast(&Order::Quit);
+        ranks.broadcast(&Command::Quit);
     }
 
     /// Returns the counts of messages and bytes that each rank has sent so far, with the command of this function that
@@ -140,7 +187,7 @@ impl Serving {
         if ranks.count() == 1 {
             return vec![];
         }
-        ranks.for_purpose(Purpose::Commands).broadcast(&Order::Traffic);
+        ranks.for_purpose(Purpose::Commands).broadcast(&Command::Traffic);
         ranks.gather(&ranks.sent())
     }
 
@@ -163,13 +210,11 @@ impl Serving {
 /// Executes a command. All ranks call this function together.
 fn execute(host: &mut Host<Domain>, order: Order) -> Result<()> {
     match order {
-        Order::Begin(..) | Order::BeginReference(_) | Order::Pairs(..) => Ok(()),
-        Order::Traffic | Order::End | Order::Quit => Ok(()),
         Order::Upload => upload(host, None),
         Order::Download => download(host, &mut State::default()),
         Order::BuildLists => host.build_lists(),
         Order::PruneLists(lookahead) => host.prune_lists(lookahead),
-        Order::ListsExpired(lists) => host.lists_expired(&lists, true).map(|_| ()),
+        Order::ListsExpired(lists, must_know) => host.lists_expired(&lists, must_know).map(|_| ()),
         Order::ListPositions(list) => list_positions(host, list, &mut State::default()),
         Order::PreviousPositions => {
             host.field().collect(host.previous_positions().1, &mut vec![]);
@@ -242,8 +287,7 @@ fn collect_evaluation(host: &Host<Domain>, workload: Workload, out: &mut Evaluat
 
 /// The system of all ranks, as a backend on the first rank.
 pub struct Domains {
-    /// all ranks, for sending commands to the other ranks
-    ranks: Ranks,
+    shared: Shared,
     host: Host<Domain>,
     evaluation: Evaluation,
     /// positions of all atoms before a failed step
@@ -254,16 +298,15 @@ impl Domains {
     /// Distributes a system over the ranks; the other ranks must be in [`Serving::serve`]. Returns an error for a
     /// system that domain decomposition does not support.
     pub fn new(serving: &Serving, system: &System, schedule: ListSchedule) -> Result<Self> {
-        let ranks = serving.ranks.for_purpose(Purpose::Commands);
         let compact = Box::new(CompactSystem::new(system));
-        ranks.broadcast(&Order::Begin(compact.clone(), schedule));
+        let shared = Shared::new(&serving.ranks, |number| Command::Begin(number, compact.clone(), schedule));
         let host = serving.host(*compact, Some(system), schedule)?;
-        Ok(Domains { ranks, host, evaluation: Evaluation::default(), previous: vec![] })
+        Ok(Domains { shared, host, evaluation: Evaluation::default(), previous: vec![] })
     }
 
     /// Sends a command to the other ranks and executes it on this rank.
     fn order(&mut self, order: Order) -> Result<()> {
-        self.ranks.broadcast(&order);
+        self.shared.send(order.clone());
         let done = execute(&mut self.host, order);
         self.after(done)
     }
@@ -271,22 +314,16 @@ impl Domains {
     /// Returns `done`. If `done` is an error, first collects the last valid positions from all ranks.
     fn after<T>(&mut self, done: Result<T>) -> Result<T> {
         if done.is_err() {
-            self.ranks.broadcast(&Order::PreviousPositions);
+            self.shared.send(Order::PreviousPositions);
             self.host.field().collect(self.host.previous_positions().1, &mut self.previous);
         }
         done
     }
 }
 
-impl Drop for Domains {
-    fn drop(&mut self) {
-        self.ranks.broadcast(&Order::End);
-    }
-}
-
 impl Backend for Domains {
     fn description(&self) -> String {
-        let (ranks, own) = (self.ranks.count(), self.host.description());
+        let (ranks, own) = (self.shared.ranks.count(), self.host.description());
         match self.host.field().division() {
             Some(division) => format!("{own} on each of {ranks} ranks, {division}"),
             None => format!("{own} on each of {ranks} ranks"),
@@ -294,13 +331,13 @@ impl Backend for Domains {
     }
 
     fn upload(&mut self, state: &State) -> Result<()> {
-        self.ranks.broadcast(&Order::Upload);
+        self.shared.send(Order::Upload);
         let done = upload(&mut self.host, Some(state));
         self.after(done)
     }
 
     fn download(&self, state: &mut State) -> Result<()> {
-        self.ranks.broadcast(&Order::Download);
+        self.shared.send(Order::Download);
         download(&self.host, state)
     }
 
@@ -321,8 +358,9 @@ impl Backend for Domains {
     }
 
     fn lists_expired(&mut self, lists: &ListSchedule, must_know: bool) -> Result<bool> {
-        self.ranks.broadcast(&Order::ListsExpired(*lists));
-        self.host.lists_expired(lists, must_know)
+        self.shared.send(Order::ListsExpired(*lists, must_know));
+        let expired = self.host.lists_expired(lists, must_know);
+        self.after(expired)
     }
 
     fn searches(&self) -> u64 {
@@ -330,12 +368,12 @@ impl Backend for Domains {
     }
 
     fn list_positions(&self, list: ListLevel, state: &mut State) -> Result<()> {
-        self.ranks.broadcast(&Order::ListPositions(list));
+        self.shared.send(Order::ListPositions(list));
         list_positions(&self.host, list, state)
     }
 
     fn forces(&mut self, workload: Workload) -> Result<()> {
-        self.ranks.broadcast(&Order::Forces(workload));
+        self.shared.send(Order::Forces(workload));
         let done = self.host.forces(workload);
         let done = done.map(|()| collect_evaluation(&self.host, workload, &mut self.evaluation));
         self.after(done)
@@ -356,7 +394,7 @@ impl Backend for Domains {
     }
 
     fn integrate(&mut self, step: Leapfrog, refreshment: Option<&Refreshment>) -> Result<Kinetic> {
-        self.ranks.broadcast(&Order::Integrate(step, refreshment.cloned()));
+        self.shared.send(Order::Integrate(step, refreshment.cloned()));
         let done = self.host.integrate(step, refreshment);
         self.after(done)
     }
@@ -366,7 +404,7 @@ impl Backend for Domains {
     }
 
     fn try_volume(&mut self, trial: &VolumeTrial, workload: Workload, lists: &ListSchedule) -> Result<()> {
-        self.ranks.broadcast(&Order::TryVolume(*trial, workload, *lists));
+        self.shared.send(Order::TryVolume(*trial, workload, *lists));
         let done = self.host.try_volume(trial, workload, lists);
         let done = done.map(|()| collect_evaluation(&self.host, workload, &mut self.evaluation));
         self.after(done)
@@ -393,7 +431,7 @@ impl Backend for Domains {
     }
 
     fn pair_counts(&self) -> Result<PairCounts> {
-        self.ranks.broadcast(&Order::PairCounts);
+        self.shared.send(Order::PairCounts);
         self.host.pair_counts()
     }
 }

@@ -7,7 +7,7 @@ use crate::backend::cpu::MeshTraffic;
 use crate::cell::PeriodicCell;
 use crate::error::Problem;
 use crate::ranks::rounds;
-use crate::system::{Molecules, PmeParameters, State, System};
+use crate::system::{Molecules, PmeParameters, State, System, Topology};
 use crate::vec3::Vec3;
 use std::fmt;
 
@@ -44,6 +44,8 @@ impl RankShare {
         let groups = system.constrained_groups();
         let atoms_of_groups = (0..groups.len()).map(|group| groups.atoms(group).iter().copied());
         let divisible = Divisible::of(&system.settings, atoms_of_groups, state, radius, ranks)?;
+        let Topology { bonded, exclusions, .. } = &system.topology;
+        divisible.check_terms(bonded, exclusions, |atom| atom, &state.positions)?;
         let division = divisible.divided(ranks)?;
         let Divisible { cell, atoms: along, halo } = divisible;
         let widths = cell.face_distances();

@@ -2,6 +2,7 @@
 //! reference. Sums, which include the mesh, are compared with the sums of a single rank.
 
 mod double;
+mod faults;
 mod methods;
 mod traffic;
 

@@ -53,11 +53,16 @@ impl<F: ForceField> Host<F> {
         }
     }
 
+    /// Returns an error if a step has failed in any process and the error has not been reported yet.
+    pub(super) fn check_steps(&mut self) -> Result<()> {
+        self.field.agree(self.failure.take())
+    }
+
     /// Sums energies and virial over all processes. If energies are requested, the function also returns an error if a
     /// step has failed in any process.
     pub(super) fn sum_evaluation(&mut self, workload: Workload) -> Result<()> {
         if workload.energy {
-            self.field.agree(self.failure.take())?;
+            self.check_steps()?;
         }
         let Evaluation { energies, virial, .. } = &mut self.evaluation;
         if self.field.home().is_some() && (workload.energy || workload.virial) {

@@ -35,11 +35,15 @@ impl<F: ForceField> Host<F> {
             &mut before.evaluation.impulse.forces,
             &mut before.evaluation.impulse.acting,
         ];
-        if let Some(system) = self.field.migrate(self.cell.as_ref(), &mut self.positions, others)? {
-            self.adopt(&system)?;
+        let migrated = self.field.migrate(self.cell.as_ref(), &mut self.positions, others);
+        if !matches!(migrated, Ok(None)) {
+            // also after an error, because the home atoms may have changed before the error was found
             memory::copy(&self.positions, &mut self.old);
         }
-        Ok(())
+        match migrated? {
+            Some(system) => self.adopt(&system),
+            None => Ok(()),
+        }
     }
 
     /// Restricts the temperature groups and restraints of the whole system to the home atoms.

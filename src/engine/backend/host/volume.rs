@@ -120,6 +120,10 @@ impl<F: ForceField> VolumeMoves for Host<F> {
         self.cutoff
     }
 
+    fn fits(&self, cell: &PeriodicCell) -> bool {
+        self.field.fits(cell)
+    }
+
     fn stretch(&mut self, factors: Vec3) -> Result<f64> {
         if let (Some(home), None) = (self.field.home(), &self.atoms.shared) {
             let (parts, shared) = SharedMolecules::parts_at(home);

@@ -118,6 +118,13 @@ fn an_atom_that_flies_off_stops_all_ranks_and_is_named() {
         let error = (0..20).find_map(|_| simulation.step(Wanted { energies: true }, |_| Ok(())).err());
         (error.expect("a failure"), simulation.before_failure())
     });
+    // a step without energies reports nothing, and the state after a failed step must not be stored
+    let delayed = on_ranks(RANKS, |serving| {
+        let mut simulation = start(&sample, divided(serving, &sample), &dynamics);
+        (0..3).for_each(|_| _ = simulation.step(Wanted { energies: false }, |_| Ok(())).unwrap());
+        simulation.flush().unwrap_err()
+    });
+    assert_eq!(delayed.to_string(), error.to_string());
     assert_eq!(error.exit_code(), 4);
     assert!(error.to_string().contains("rank ") && error.to_string().contains("atom"), "{error}");
     let Error::Unstable { atoms, .. } = &error else { panic!("{error}") };
