@@ -6,6 +6,7 @@ use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::{Thermostat, ThermostatGroup, ThermostatKind};
 use crate::observe::energies::EnergyRecord;
 use crate::observe::status::Status;
+use crate::rng::{Purpose, Stream};
 use crate::run::{Dynamics, Plan, Stage, StageKind};
 use crate::units::{BAR, BOLTZMANN};
 use std::f64::consts::TAU;
@@ -201,4 +202,33 @@ fn the_error_of_a_pressure_is_that_of_the_mean() {
     // the rows give the larger error of 3000 bar/√3701 = 49.3 bar
     let (_, found) = of(205.0, 3000.0);
     assert!(found.starts_with("206 ± 49 bar for 1.00"), "{found}");
+}
+
+#[test]
+fn the_volume_of_an_equilibrated_cell_may_fluctuate() {
+    let of = |rows: usize, interval: f64, volume: &dyn Fn(usize) -> f64| {
+        let value = |_: &str, row: usize| volume(row);
+        let mut found =
+            judged(&run(with_barostat(dynamics(&[])), &["volume"], rows, interval, value), "Volume of the cell");
+        assert_eq!(found.len(), 1, "{found:?}");
+        found.remove(0)
+    };
+    // normal fluctuations of 1.9 % have a range above 10 % in 4000 rows
+    let noise: Vec<f64> = {
+        let mut stream = Stream::new(5, Purpose::Test, 0, 0);
+        (0..4000).map(|_| stream.gaussian()).collect()
+    };
+    let (judgement, found) = of(4000, 0.1, &|row| 7.9 * (1.0 + 0.019 * noise[row]));
+    assert_eq!(judgement, Judgement::Passed, "{found}");
+    // a volume that grows by 20 % and fluctuates by 2 %; its last value is below its first value
+    let grows = |row: usize| {
+        if row == 3999 { 7.0 } else { 7.9 * (0.9 + 0.2 * row as f64 / 4000.0 + 0.02 * noise[row]) }
+    };
+    let (judgement, found) = of(4000, 0.1, &grows);
+    assert!(judgement == Judgement::Problem && found.contains("The cell grows"), "{found}");
+    // a collapse by a quarter within a few coupling times
+    let (judgement, found) = of(51, 0.1, &|row| 6.0 + 2.0 * (-0.1 * row as f64).exp());
+    assert!(judgement == Judgement::Problem && found.contains("The cell shrinks"), "{found}");
+    let (judgement, found) = of(9, 0.1, &|row| 6.0 + row as f64);
+    assert!(judgement == Judgement::Information && found.contains("not judged"), "{found}");
 }
