@@ -210,7 +210,8 @@ impl Structure {
         stride: usize,
         source: &str,
     ) -> Result<()> {
-        let (mut requested, mut observers): (Vec<(&str, String)>, Vec<Box<dyn FrameObserver>>) = (vec![], vec![]);
+        let mut requested: Vec<(&str, String)> = vec![];
+        let mut observers: Vec<Box<dyn FrameObserver>> = vec![];
         for Request { name, words, .. } in requests.iter().filter(|request| request.fits(system)) {
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
             if *name == MEMBRANE && !has_leaflets(&words, trajectory, system) {
