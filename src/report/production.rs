@@ -18,6 +18,8 @@ pub struct Production<'a> {
     pub dynamics: &'a Dynamics,
     /// whether the production stage is the last stage of dynamics in the plan
     pub is_last: bool,
+    /// energy table of the run, with the rows of all stages
+    pub record: &'a EnergyRecord,
     /// simulated times of the rows, ps
     pub times: Vec<f64>,
     /// averages of the columns of the energy table; empty if there are too few rows
@@ -53,12 +55,20 @@ impl<'a> Production<'a> {
         let reason = table.as_ref().err().map(ToString::to_string);
         let averages = table.map_or(vec![], |table| averages(&table));
         let is_last = place + 1 == stages.len();
-        Some(Production { number, name, dynamics, is_last, times, averages, reason })
+        Some(Production { number, name, dynamics, is_last, record, times, averages, reason })
     }
 
     /// Returns values and averages of the column `name`; `None` if there is no such column or if there are no averages.
     pub fn column(&self, name: &str) -> Option<&ColumnAverage> {
         self.averages.iter().find(|column| column.name == name)
+    }
+
+    /// Returns the values of the column `name` in all rows of the stage, also if there are no averages; `None` if there
+    /// is no such column, or if a value is not finite.
+    pub fn values(&self, name: &str) -> Option<Vec<f64>> {
+        let index = self.record.columns.iter().position(|(column, _)| column == name)?;
+        let values: Vec<f64> = self.record.of_stage(self.number).map(|row| row[index]).collect();
+        values.iter().all(|value| value.is_finite()).then_some(values)
     }
 
     /// Returns the simulated time between the first and the last row of the stage, ps.

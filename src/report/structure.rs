@@ -8,7 +8,7 @@ use super::folder::RunFolder;
 use super::picture::Picture;
 use crate::analysis::observables::{Choice, Input, ObservableEntry};
 use crate::analysis::{AnalysedSystem, Findings, FrameObserver, FrameRange, Images, Passed, Plot, pass};
-use crate::error::{Problem, Result};
+use crate::error::{Error, Problem, Result};
 use crate::format::{Names, read_names};
 use crate::observe::trajectory::{Chain, FrameSource, StoredFrame};
 use crate::run::{TrajectoryOptions, parts};
@@ -49,6 +49,9 @@ pub(super) struct ObservableResult {
     pub(super) plots: Vec<Plot>,
 }
 
+/// Name of the observable of membranes, which needs lipids in two leaflets.
+const MEMBRANE: &str = "membrane";
+
 /// Maximum distance (nm) of a radial distribution function. In a small cell the maximum distance is the fraction
 /// [`RANGE_PART`] of half of the shortest height of the cell. The fraction is below 1, because only the cells of the
 /// first and the last frame are known, and the cell may be smaller in between.
@@ -75,6 +78,41 @@ impl Request {
     }
 }
 
+/// Observable whose first error ends only its own measurements, and not those of other observables in the same pass.
+struct Separate {
+    inner: Box<dyn FrameObserver>,
+    /// first error of a measurement, which [`FrameObserver::results`] returns
+    error: Option<Error>,
+}
+
+impl FrameObserver for Separate {
+    fn bytes(&self, frames: usize) -> f64 {
+        self.inner.bytes(frames)
+    }
+
+    fn first_atoms(&self) -> usize {
+        self.inner.first_atoms()
+    }
+
+    fn follows(&self) -> bool {
+        self.inner.follows()
+    }
+
+    fn observe_used(&mut self, frames: &[StoredFrame], is_used: &[bool]) -> Result<()> {
+        if self.error.is_none() {
+            self.error = self.inner.observe_used(frames, is_used).err();
+        }
+        Ok(())
+    }
+
+    fn results(&mut self, passed: &Passed) -> Result<Findings> {
+        match self.error.take() {
+            Some(error) => Err(error),
+            None => self.inner.results(passed),
+        }
+    }
+}
+
 /// Returns the observables that need no neighbour search.
 fn of_frames() -> Vec<Request> {
     vec![
@@ -87,7 +125,7 @@ fn of_frames() -> Vec<Request> {
         // residue on each side
         Request::new("dssp", &[], "protein and name CA", 5),
         Request::new("rmsd", &["--select", "nucleic and heavy"], "nucleic", 1),
-        Request::new("membrane", &[], "lipid", 1),
+        Request::new(MEMBRANE, &[], "lipid", 1),
     ]
 }
 
@@ -167,16 +205,20 @@ impl Structure {
     fn observe(
         &mut self,
         requests: &[Request],
-        trajectory: &mut Chain,
+        trajectory: &mut dyn FrameSource,
         system: &AnalysedSystem<'_>,
         stride: usize,
         source: &str,
     ) -> Result<()> {
-        let (mut commands, mut observers): (Vec<String>, Vec<Box<dyn FrameObserver>>) = (vec![], vec![]);
+        let mut requested: Vec<(&str, String)> = vec![];
+        let mut observers: Vec<Box<dyn FrameObserver>> = vec![];
         for Request { name, words, .. } in requests.iter().filter(|request| request.fits(system)) {
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            if *name == MEMBRANE && !has_leaflets(&words, trajectory, system) {
+                continue;
+            }
             match observer(name, &words, trajectory, system) {
-                Ok(observer) => observers.push(observer),
+                Ok(inner) => observers.push(Box::new(Separate { inner, error: None })),
                 Err(error) => {
                     self.notes.push(format!("{name}: {error}"));
                     continue;
@@ -184,20 +226,35 @@ impl Structure {
             }
             let words: String = words.iter().map(|word| format!(" {}", quoted(word))).collect();
             let every = if stride > 1 { format!(" --stride {stride}") } else { String::new() };
-            commands.push(format!("md analyze {name}{words}{every} {source}"));
+            requested.push((*name, format!("md analyze {name}{words}{every} {source}")));
         }
         if observers.is_empty() {
             return Ok(());
         }
         let range = FrameRange { stride, ..FrameRange::default() };
         let passed: Passed = pass(trajectory, system, range, &mut observers, &mut |_, _| ())?;
-        for (command, mut observer) in commands.into_iter().zip(observers) {
-            let Findings { mut summary, warnings, plots, .. } = observer.results(&passed)?;
-            summary.extend(warnings.into_iter().map(|words| format!("warning      {words}")));
-            self.results.push(ObservableResult { command, summary, plots });
+        for ((name, command), mut observer) in requested.into_iter().zip(observers) {
+            match observer.results(&passed) {
+                Ok(Findings { mut summary, warnings, plots, .. }) => {
+                    summary.extend(warnings.into_iter().map(|words| format!("warning      {words}")));
+                    self.results.push(ObservableResult { command, summary, plots });
+                }
+                Err(error) => self.notes.push(format!("{name}: {error}")),
+            }
         }
         Ok(())
     }
+}
+
+/// Whether the lipids of the first frame form the two leaflets of a membrane. A lipid that is bound to a protein does
+/// not. Also true if the observable cannot be created, so that the reason is reported.
+fn has_leaflets(words: &[&str], trajectory: &mut dyn FrameSource, system: &AnalysedSystem<'_>) -> bool {
+    let (Some(first), Ok(mut membrane)) = (system.first_frame(), observer(MEMBRANE, words, trajectory, system)) else {
+        return true;
+    };
+    let mut frame = first.clone();
+    system.make_whole(&mut frame);
+    membrane.observe(&[frame]).is_ok()
 }
 
 /// Returns a word of a command line, in quotes if it contains a blank.
@@ -247,4 +304,81 @@ fn topology(run: &RunFolder, options: &TrajectoryOptions, trajectory: &Chain) ->
         return Err(Problem::new(message).into());
     }
     Ok(Names { topology, has_bonds })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cell::PeriodicCell;
+    use crate::system::{Atom, Name, Residue, Topology};
+    use crate::vec3::{Vec3, vec3};
+
+    /// Trajectory in memory.
+    struct Memory(Vec<StoredFrame>);
+
+    impl FrameSource for Memory {
+        fn atoms(&self) -> usize {
+            self.0[0].positions.len()
+        }
+
+        fn frames(&self) -> usize {
+            self.0.len()
+        }
+
+        fn read(&mut self, index: usize, frame: &mut StoredFrame) -> Result<()> {
+            frame.clone_from(&self.0[index]);
+            Ok(())
+        }
+    }
+
+    /// Creates two lipids of a phosphorus and a carbon each. The phosphorus atoms are at z = 7 nm and 3 nm; the carbon
+    /// atoms are 1 nm below (−1) or above (1) them.
+    fn frame(time: f64, carbons: [f64; 2]) -> StoredFrame {
+        let lipid = |z: f64, carbon: f64| [vec3(1.0, 1.0, z), vec3(1.0, 1.0, z + carbon)];
+        let positions: Vec<Vec3> = [lipid(7.0, carbons[0]), lipid(3.0, carbons[1])].concat();
+        let cell = Some(PeriodicCell::orthorhombic([2.0, 2.0, 10.0]));
+        StoredFrame { time, cell, positions, ..StoredFrame::default() }
+    }
+
+    fn observed(frames: Vec<StoredFrame>) -> Structure {
+        let atom = |index: u32| Atom {
+            name: Name::new(if index.is_multiple_of(2) { "P" } else { "C1" }),
+            type_name: Name::new("X"),
+            element: if index.is_multiple_of(2) { 15 } else { 6 },
+            mass: 12.0,
+            charge: 0.0,
+            lj_type: 0,
+            residue: index / 2,
+        };
+        let topology = Topology {
+            atoms: (0..4).map(atom).collect(),
+            residues: [0, 1].map(|lipid| Residue { name: Name::new("POPC"), number: 1, first: 2 * lipid }).into(),
+            connectivity: vec![[0, 1], [2, 3]],
+            ..Topology::default()
+        };
+        let mut trajectory = Memory(frames);
+        let system = AnalysedSystem::new(&topology, Images::Gathered).at_first(&mut trajectory).unwrap();
+        let requests = [Request::new(MEMBRANE, &[], "lipid", 1), Request::new("rg", &["--select", "all"], "all", 1)];
+        let mut found = Structure::default();
+        found.observe(&requests, &mut trajectory, &system, 1, "out").unwrap();
+        found
+    }
+
+    #[test]
+    fn an_observable_that_fails_leaves_the_others() {
+        let commands = |found: &Structure| -> Vec<String> {
+            found.results.iter().map(|result| result.command.split(' ').nth(2).unwrap_or_default().to_owned()).collect()
+        };
+        let bilayer = |time| frame(time, [-1.0, 1.0]);
+        let found = observed(vec![bilayer(0.0), bilayer(1.0)]);
+        assert_eq!((commands(&found), found.notes.len()), (vec!["membrane".to_owned(), "rg".to_owned()], 0));
+        // both heads point up in the second frame
+        let found = observed(vec![bilayer(0.0), frame(1.0, [-1.0, -1.0])]);
+        assert_eq!(commands(&found), ["rg"]);
+        assert!(found.notes.len() == 1 && found.notes[0].starts_with("membrane: "), "{:?}", found.notes);
+        assert!(found.notes[0].contains("in the frame at 1 ps"), "{:?}", found.notes);
+        // both heads point up in all frames, so that the lipids are no membrane
+        let found = observed(vec![frame(0.0, [-1.0, -1.0]); 2]);
+        assert_eq!((commands(&found), found.notes.len()), (vec!["rg".to_owned()], 0));
+    }
 }

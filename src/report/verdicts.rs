@@ -4,8 +4,11 @@
 mod cell;
 mod couplings;
 mod energies;
+mod means;
 mod restraints;
 mod settings;
+#[cfg(test)]
+mod tests;
 
 use super::folder::RunFolder;
 use super::production::Production;

@@ -66,11 +66,30 @@ fn a_collapsing_cell() {
 
 #[test]
 fn a_hot_solute() {
-    let thermostat = "thermostat = { kind = \"langevin\", temperature = \"300 K\", friction = \"20 1/ps\", \
-                      groups = [{ select = \"protein\", temperature = \"600 K\", friction = \"50 1/ps\" }] }\n";
-    let text = format!("[forces]\ncutoff = \"0.8 nm\"\n{OUTPUT}{}", stage(1000, "2 fs", thermostat));
-    let found = problems_of("peptide-charged", &text);
-    assert!(found.contains(&"Temperatures of the parts".to_owned()), "{found:?}");
+    let thermostat = "thermostat = { kind = \"langevin\", temperature = \"300 K\", friction = \"50 1/ps\", \
+                      groups = [{ select = \"protein\", temperature = \"400 K\", friction = \"50 1/ps\" }] }\n";
+    let text = format!("[forces]\ncutoff = \"0.8 nm\"\n{OUTPUT}{}", stage(2000, "2 fs", thermostat));
+    let folder = tempfile::tempdir().unwrap();
+    input(folder.path(), "peptide-charged", &text);
+    md(folder.path(), &["run", "input.toml"]).unwrap();
+    // each group is at its own target
+    let found = problems(&page(folder.path()));
+    assert!(!found.contains(&"Temperatures of the parts".to_owned()), "{found:?}");
+    // the same table with a solute that is hotter by 400 K
+    let table = folder.path().join("out/energies.csv");
+    let mut lines: Vec<String> = std::fs::read_to_string(&table).unwrap().lines().map(str::to_owned).collect();
+    let place = lines[0].split(',').position(|name| name.starts_with("temperature_protein")).unwrap();
+    for line in &mut lines[1..] {
+        let mut values: Vec<String> = line.split(',').map(str::to_owned).collect();
+        values[place] = (values[place].parse::<f64>().unwrap() + 400.0).to_string();
+        *line = values.join(",");
+    }
+    std::fs::write(&table, lines.join("\n") + "\n").unwrap();
+    md(folder.path(), &["report", "out"]).unwrap();
+    let found = problems(&page(folder.path()));
+    for aspect in ["Temperatures of the parts", "Temperature of a group"] {
+        assert!(found.contains(&aspect.to_owned()), "{found:?}");
+    }
 }
 
 #[test]
