@@ -139,8 +139,10 @@ impl<D: Device> VolumeMoves for Cuda<D> {
             Ok(()) => Ok(self.evaluation.energies.potential()),
             // a force beyond the limit means that atoms overlap in the scaled cell; the move is rejected
             Err(_) if read_one(&self.device, self.arguments.status)?.overflow != NO_ATOM => {
-                let overflow = self.arguments.status.0 + offset_of!(Status, overflow) as u64;
-                write(&self.device, Pointer::new(overflow), &[NO_ATOM])?;
+                // another block of the force kernel may already have halted the run because of this force
+                for (field, value) in [(offset_of!(Status, overflow), NO_ATOM), (offset_of!(Status, stopped), 0)] {
+                    write(&self.device, Pointer::new(self.arguments.status.0 + field as u64), &[value])?;
+                }
                 Ok(f64::INFINITY)
             }
             Err(error) => Err(error),
