@@ -99,8 +99,8 @@ mod tests {
     use crate::rng::{Purpose, Stream};
 
     /// Returns the errors of the means of 200 series of `count` values, x' = ρx + √(1 − ρ²)ξ with standard normal ξ and
-    /// ρ = exp(−1/τ), whose variance is 1. The second number is the exact standard error of the mean, √(g/n) with g = 1 +
-    /// 2 Σ (1 − k/n) ρᵏ.
+    /// ρ = exp(−1/τ), whose variance is 1. The second number is the exact standard error of the mean, √(g/n) with g = 1
+    /// + 2 Σ (1 − k/n) ρᵏ.
     fn errors_of_correlated(count: usize, tau: f64) -> (Vec<Option<f64>>, f64) {
         let rho = (-1.0 / tau).exp();
         let of_seed = |seed| {
@@ -145,8 +145,9 @@ mod tests {
         assert_eq!(Summary::of(&[1.0, 2.0]).layers(&[0.0, 1.0], &[1.0, 2.0]).len(), 1);
     }
 
-    /// Four groups with the means 1, 2, 3 and 4 have the variance 5/3 and the standard error √(5/12). Of two groups with
-    /// the weights 1 and 3 and the means 0 and 4, the mean is 3, and the error is √(2 ((1/4 · 3)² + (3/4 · 1)²)) = 1.5/√2.
+    /// Four groups with the means 1, 2, 3 and 4 have the variance 5/3 and the standard error √(5/12). Of two groups
+    /// with the weights 1 and 3 and the means 0 and 4, the mean is 3, and the error is √(2 ((1/4 · 3)² + (3/4 · 1)²)) =
+    /// 1.5/√2.
     #[test]
     fn groups_have_the_error_of_their_weighted_mean() {
         let found = standard_error_of_groups(&[1.0, 2.0, 3.0, 4.0], &[7.0; 4]).unwrap();

@@ -131,9 +131,9 @@ impl<'a> AnalysedSystem<'a> {
         Err(problem.help(format!("give a file with bonds by --topology: {files}{otherwise}")).into())
     }
 
-    /// Divides particles into at most [`GROUPS`] groups of whole molecules, because the atoms of a molecule move together
-    /// and are not independent. `first_atoms` has one atom of each particle. Returns the indices of the particles of each
-    /// group; empty if the molecules are unknown, or fewer than [`LEAST_MOLECULES`].
+    /// Divides particles into at most [`GROUPS`] groups of whole molecules, because the atoms of a molecule move
+    /// together and are not independent. `first_atoms` has one atom of each particle. Returns the indices of the
+    /// particles of each group; empty if the molecules are unknown, or fewer than [`LEAST_MOLECULES`].
     pub fn independent_groups(&self, first_atoms: &[u32]) -> Vec<Vec<usize>> {
         let has_one_atom = |&atom: &u32| {
             let residue = self.topology.atoms[atom as usize].residue as usize;
@@ -307,8 +307,8 @@ impl Group {
     }
 }
 
-/// Largest number of groups of molecules from which a standard error is estimated. The relative error of a standard error
-/// from 10 groups is 1/√18 = 24 %.
+/// Largest number of groups of molecules from which a standard error is estimated. The relative error of a standard
+/// error from 10 groups is 1/√18 = 24 %.
 const GROUPS: usize = 10;
 /// Smallest number of molecules from which a standard error is estimated. The relative error of a standard error from 5
 /// molecules is 1/√8 = 35 %.

@@ -40,9 +40,9 @@ impl Options for HbondsOptions {
 /// Observable of hydrogen bonds from donors of one group to acceptors of another group.
 ///
 /// C(t) is ⟨h(0) h(t)⟩ / ⟨h⟩ with h = 1 while a pair is bonded (Luzar, J. Chem. Phys. 113, 10663 (2000),
-/// doi:10.1063/1.1320826). A bond that breaks and forms again between the same atoms counts as the same bond. C(t) decays
-/// to ⟨h⟩, and the lifetime of a hydrogen bond is the integral of the part that decays to zero, the autocorrelation of the
-/// fluctuations h − ⟨h⟩ ([`Presence::fluctuations`]).
+/// doi:10.1063/1.1320826). A bond that breaks and forms again between the same atoms counts as the same bond. C(t)
+/// decays to ⟨h⟩, and the lifetime of a hydrogen bond is the integral of the part that decays to zero, the
+/// autocorrelation of the fluctuations h − ⟨h⟩ ([`Presence::fluctuations`]).
 struct HydrogenBonds {
     groups: [Group; 2],
     both: bool,

@@ -259,9 +259,9 @@ mod tests {
     use crate::system::{Atom, Name, Residue, Topology};
     use crate::vec3::vec3;
 
-    /// Five molecules of four atoms each move at constant velocities of k/10 nm/ps along x, with k = 1 to 5. The squared
-    /// displacements are v² τ², and their standard error is that of five independent values, whether atoms or molecules
-    /// are followed. Four molecules have no standard error.
+    /// Five molecules of four atoms each move at constant velocities of k/10 nm/ps along x, with k = 1 to 5. The
+    /// squared displacements are v² τ², and their standard error is that of five independent values, whether atoms or
+    /// molecules are followed. Four molecules have no standard error.
     #[test]
     fn errors_are_those_of_independent_molecules() {
         let name = Name::new("X");

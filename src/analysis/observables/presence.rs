@@ -3,8 +3,8 @@
 //! The series h(t) of each item is 1 in frames in which the item is present, and 0 in all other frames. The series is
 //! stored as runs of frames in which the item is present, so that memory grows with the number of changes.
 //!
-//! Lifetimes are integrals of correlations that decay to zero, whatever the length of the trajectory. ⟨h(t) h(t+τ)⟩ / ⟨h⟩
-//! decays to the probability that an item is present by chance, so that the lifetime is the integral of the
+//! Lifetimes are integrals of correlations that decay to zero, whatever the length of the trajectory. ⟨h(t) h(t+τ)⟩ /
+//! ⟨h⟩ decays to the probability that an item is present by chance, so that the lifetime is the integral of the
 //! autocorrelation of the fluctuations δh = h − ⟨h⟩ (Chandler, J. Chem. Phys. 68, 2959 (1978), doi:10.1063/1.436049;
 //! Luzar & Chandler, Nature 379, 55 (1996), doi:10.1038/379055a0, for hydrogen bonds with a small ⟨h⟩). A survival
 //! probability decays to the share of items that are present in all frames, which are left out of the integral.
@@ -246,8 +246,8 @@ pub(super) struct Correlation {
     pub(super) of_relaxation: &'static str,
 }
 
-/// Largest part of the integral of a relaxation that its last value, times the range of the integral, may have. The tail
-/// beyond the range is unknown, and for an exponential it is smaller than this product.
+/// Largest part of the integral of a relaxation that its last value, times the range of the integral, may have. The
+/// tail beyond the range is unknown, and for an exponential it is smaller than this product.
 const TAIL: f64 = 0.1;
 
 /// Adds a correlation function to the results, with the integral of its relaxation (`lifetime`, ps) and the time at

@@ -9,7 +9,8 @@ use crate::error::{Problem, Result};
 use crate::neighbours::Neighbours;
 use crate::observe::trajectory::StoredFrame;
 
-/// Results: number over time; survival probability of all atoms, and of those that come or leave (relaxation), by lag (ps)
+/// Results: number over time; survival probability of all atoms, and of those that come or leave (relaxation), by lag
+/// (ps)
 #[derive(Debug, clap::Args)]
 pub(super) struct ResidenceOptions {
     /// Selection of atoms that define the region
