@@ -102,15 +102,19 @@ impl<K: Ord + Copy + Sync> Presence<K> {
     ///
     /// ⟨δh(t) δh(t+τ)⟩ is ⟨h(t) h(t+τ)⟩ − ⟨h⟩², and ⟨δh²⟩ is ⟨h⟩ − ⟨h⟩², because h² = h. With C∞ = Σ ⟨h⟩² / Σ ⟨h⟩, the
     /// autocorrelation of the fluctuations is therefore (C(τ) − C∞) / (1 − C∞). Items that are present in all frames do
-    /// not contribute.
+    /// not contribute. C∞ is the mean of C over the pairs of frames whose lag is at least half of the trajectory, as in
+    /// `gmx hbond`: the squares of the means of a short trajectory would include the correlation at short lags. The
+    /// result is NaN if C∞ is not below 1.
     pub(super) fn fluctuations(&self, intermittent: &[f64]) -> Vec<f64> {
         if self.permanent() == self.runs.len() {
             return vec![];
         }
-        let occupancies = self.occupancies();
-        let squares: f64 = occupancies.iter().map(|(_, occupancy)| occupancy.powi(2)).sum();
-        let limit = squares / occupancies.iter().map(|(_, occupancy)| occupancy).sum::<f64>();
-        intermittent.iter().map(|value| (value - limit) / (1.0 - limit)).collect()
+        let frames = intermittent.len();
+        let far = frames.div_ceil(2)..frames;
+        let pairs: f64 = far.clone().map(|lag| (frames - lag) as f64).sum();
+        let limit = far.map(|lag| (frames - lag) as f64 * intermittent[lag]).sum::<f64>() / pairs;
+        let rest = if limit < 1.0 { 1.0 - limit } else { f64::NAN };
+        intermittent.iter().map(|value| (value - limit) / rest).collect()
     }
 
     /// Returns the number of items that are present in all frames.
