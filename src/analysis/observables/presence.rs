@@ -103,8 +103,8 @@ impl<K: Ord + Copy + Sync> Presence<K> {
     /// ⟨δh(t) δh(t+τ)⟩ is ⟨h(t) h(t+τ)⟩ − ⟨h⟩², and ⟨δh²⟩ is ⟨h⟩ − ⟨h⟩², because h² = h. With C∞ = Σ ⟨h⟩² / Σ ⟨h⟩, the
     /// autocorrelation of the fluctuations is therefore (C(τ) − C∞) / (1 − C∞). Items that are present in all frames do
     /// not contribute. C∞ is the mean of C over the pairs of frames whose lag is at least half of the trajectory (`gmx
-    /// hbond` averages lags from a quarter to half of the trajectory for the same purpose): the squares of the means of a short trajectory would include the correlation at short lags. The
-    /// result is NaN if C∞ is not below 1.
+    /// hbond` averages lags from a quarter to half of the trajectory for the same purpose): the squares of the means of
+    /// a short trajectory would include the correlation at short lags. The result is NaN if C∞ is not below 1.
     pub(super) fn fluctuations(&self, intermittent: &[f64]) -> Vec<f64> {
         if self.permanent() == self.runs.len() {
             return vec![];
