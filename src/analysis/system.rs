@@ -131,6 +131,35 @@ impl<'a> AnalysedSystem<'a> {
         Err(problem.help(format!("give a file with bonds by --topology: {files}{otherwise}")).into())
     }
 
+    /// Divides particles into at most [`GROUPS`] groups of whole molecules, because the atoms of a molecule move
+    /// together and are not independent. `first_atoms` has one atom of each particle. Returns the indices of the
+    /// particles of each group; empty if the molecules are unknown, or fewer than [`LEAST_MOLECULES`].
+    pub fn independent_groups(&self, first_atoms: &[u32]) -> Vec<Vec<usize>> {
+        let has_one_atom = |&atom: &u32| {
+            let residue = self.topology.atoms[atom as usize].residue as usize;
+            self.topology.residue_atoms(residue).len() == 1
+        };
+        // a topology without bonds is one of single atoms, unlike a structure, whose bonds are unknown
+        let are_atoms = || {
+            let is_topology = self.images == Images::Gathered && self.topology.connectivity.is_empty();
+            is_topology && first_atoms.iter().all(has_one_atom)
+        };
+        if self.require_molecules(first_atoms, "").is_err() && !are_atoms() {
+            return vec![];
+        }
+        let mut of_molecule = std::collections::BTreeMap::<usize, Vec<usize>>::new();
+        for (particle, &atom) in first_atoms.iter().enumerate() {
+            of_molecule.entry(self.molecules.of_atom(atom as usize)).or_default().push(particle);
+        }
+        let molecules: Vec<Vec<usize>> = of_molecule.into_values().collect();
+        let count = molecules.len();
+        if count < LEAST_MOLECULES {
+            return vec![];
+        }
+        let groups = GROUPS.min(count);
+        (0..groups).map(|k| molecules[k * count / groups..(k + 1) * count / groups].concat()).collect()
+    }
+
     /// Whether another periodic image of a position than the stored image may be chosen.
     pub fn chooses_images(&self) -> bool {
         self.images != Images::AsStored
@@ -278,6 +307,13 @@ impl Group {
     }
 }
 
+/// Largest number of groups of molecules from which a standard error is estimated. The relative error of a standard
+/// error from 10 groups is 1/√18 = 24 %.
+const GROUPS: usize = 10;
+/// Smallest number of molecules from which a standard error is estimated. The relative error of a standard error from 5
+/// molecules is 1/√8 = 35 %.
+const LEAST_MOLECULES: usize = 5;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -304,6 +340,32 @@ mod tests {
             let system = AnalysedSystem::new(&topology, Images::Gathered);
             assert_eq!(system.require_molecules(&[0, 1, 2, 3, 4], "").is_ok(), is_known);
         }
+    }
+
+    /// Twelve molecules of two atoms, and four of these molecules. Without bonds, the molecules are unknown if residues
+    /// have two atoms.
+    #[test]
+    fn groups_have_whole_molecules() {
+        let name = Name::new("X");
+        let atom =
+            |k: u32| Atom { name, type_name: name, element: 6, mass: 1.0, charge: 0.0, lj_type: 0, residue: k / 2 };
+        let residue = |k: u32| Residue { name, number: k as i32, first: 2 * k };
+        let mut topology = Topology {
+            atoms: (0..24).map(atom).collect(),
+            residues: (0..12).map(residue).collect(),
+            connectivity: (0..12).map(|k| [2 * k, 2 * k + 1]).collect(),
+            ..Topology::default()
+        };
+        let atoms: Vec<u32> = (0..24).collect();
+        let system = AnalysedSystem::new(&topology, Images::Gathered);
+        let groups = system.independent_groups(&atoms);
+        assert_eq!(groups.len(), 10);
+        assert_eq!(groups.concat(), (0..24).collect::<Vec<usize>>());
+        assert!(groups.iter().all(|group| group[0] % 2 == 0 && group.len() % 2 == 0), "{groups:?}");
+        assert_eq!(system.independent_groups(&atoms[..10]).len(), 5);
+        assert!(system.independent_groups(&atoms[..8]).is_empty());
+        topology.connectivity.clear();
+        assert!(AnalysedSystem::new(&topology, Images::Gathered).independent_groups(&atoms).is_empty());
     }
 
     /// The atoms of two molecules alternate, as the atoms of glycoproteins whose glycans follow all protein chains.

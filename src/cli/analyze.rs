@@ -210,17 +210,18 @@ impl Analyze {
     }
 
     /// Fails if a trajectory or energy table that an observable needs is missing, or if no observable uses the energy
-    /// table.
+    /// table or the option for its rows.
     fn check_files(&self) -> std::result::Result<(), clap::Error> {
         let of_frames = self.requests.iter().any(|request| matches!(request.choice, Choice::OfFrames(_)));
         let of_table = self.requests.iter().any(|request| matches!(request.choice, Choice::OfTable(_)));
-        let has_tables = self.common.tables().next().is_some();
         let (kind, message) = if of_frames && self.common.trajectories().next().is_none() {
             (ErrorKind::MissingRequiredArgument, "no trajectory is given")
         } else if self.common.files.is_empty() {
             (ErrorKind::MissingRequiredArgument, "no energy table is given")
-        } else if has_tables && !of_table {
+        } else if self.common.tables().next().is_some() && !of_table {
             (ErrorKind::ArgumentConflict, "an energy table is given, and no observable of the command uses it")
+        } else if self.common.stage.is_some() && !of_table {
+            (ErrorKind::ArgumentConflict, "--stage chooses rows of an energy table; choose frames by --begin and --end")
         } else {
             return Ok(());
         };

@@ -3,9 +3,13 @@
 //! The memory of an average grows only with the logarithm of the number of samples, so that a checkpoint can hold the
 //! averages.
 
-/// Minimum number of block means from which a standard error is computed. A standard error from two block means would
-/// be unreliable, because two block means are often nearly equal by chance.
-const LEAST_BLOCKS: u64 = 3;
+/// Minimum number of block means from which a standard error is computed. Standard errors from two or three block means
+/// are unreliable, because the block means are often nearly equal by chance.
+const LEAST_BLOCKS: u64 = 4;
+/// Minimum number of independent samples (the variance of the samples over the square of the standard error of their
+/// mean) from which a standard error is computed. In series of fewer correlation times, block means and correlations
+/// give standard errors that are two to three times too small.
+pub const LEAST_INDEPENDENT: f64 = 20.0;
 
 /// Running averages of several quantities that are sampled at the same times.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -34,6 +38,9 @@ pub struct Average {
 }
 
 impl Statistics {
+    /// Memory of one quantity, bytes.
+    pub const BYTES: usize = size_of::<Quantity>() + LEVELS * size_of::<Level>();
+
     /// Creates averages without samples, for quantities with the names and units in `columns`.
     pub fn new<'a>(columns: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let quantity = |(name, unit): (&str, &str)| Quantity {
@@ -146,7 +153,7 @@ impl Quantity {
     /// block size is the smallest B (in samples) with B³ > 2 n (ε_B/ε_1)⁴, where n is the number of samples and ε_B is
     /// the standard error from blocks of B samples. At this block size, bias and noise of the standard error balance
     /// (Lee et al., Phys. Rev. E 83, 066706 (2011)). Returns `None` if there are fewer than [`LEAST_BLOCKS`] blocks of
-    /// this size.
+    /// this size, or fewer than [`LEAST_INDEPENDENT`] independent samples.
     fn error(&self) -> Option<f64> {
         let samples = self.levels.first().filter(|level| level.count > 1)?;
         let uncorrelated = samples.error_squared();
@@ -155,9 +162,11 @@ impl Quantity {
         }
         let blocks = self.levels.iter().enumerate().take_while(|(_, level)| level.count >= LEAST_BLOCKS);
         let errors = blocks.map(|(size, level)| (2f64.powi(size as i32), level.error_squared()));
+        let variance = uncorrelated * samples.count as f64;
         errors
             .into_iter()
             .find(|(block, error)| block.powi(3) > 2.0 * samples.count as f64 * (error / uncorrelated).powi(2))
+            .filter(|(_, error)| variance >= LEAST_INDEPENDENT * error)
             .map(|(_, error)| error.sqrt())
     }
 }

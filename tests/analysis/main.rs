@@ -165,6 +165,10 @@ fn what_cannot_be_done_is_said() {
     refused(&["energies"], "no energy table is given");
     refused(&["rg", "out/energies.csv"], "no trajectory is given");
     refused(&["rg", TRAJECTORY, "out/energies.csv"], "no observable of the command uses it");
+    refused(&["rg", TRAJECTORY, "--stage", "2"], "--stage chooses rows of an energy table; choose frames by --begin");
+    for [begin, end] in [["0.5", "0.5"], ["0.6", "0.5"], ["0.1", "1.1"]] {
+        refused(&["msd", TRAJECTORY, "--fit-begin", begin, "--fit-end", end], "the linear fit");
+    }
     refused(&["energies", "text.h5md"], "there is no energy table");
     refused(&["energies", "out/energies.csv", "--end", "0 ps"], "complete rows");
     refused(&["sasa", TRAJECTORY, "--probe", "5 nm"], "an atom with the probe is wider than the cell");

@@ -11,7 +11,8 @@ use crate::analysis::system::{AnalysedSystem, Group};
 use crate::error::{Problem, Result};
 use crate::observe::trajectory::StoredFrame;
 
-/// Results: number over time; donor, hydrogen, acceptor (atoms, from 0) and occupancy of each bond; C(t) by lag (ps)
+/// Results: number over time; donor, hydrogen, acceptor (atoms, from 0) and occupancy of each bond; C(t) and the
+/// autocorrelation of the fluctuations (relaxation) by lag (ps)
 #[derive(Debug, clap::Args)]
 pub(super) struct HbondsOptions {
     /// Selection of the donors; their hydrogens need not be selected
@@ -38,9 +39,10 @@ impl Options for HbondsOptions {
 
 /// Observable of hydrogen bonds from donors of one group to acceptors of another group.
 ///
-/// The lifetime of a hydrogen bond is the integral of C(t) = ⟨h(0) h(t)⟩ / ⟨h⟩ with h = 1 while a pair is bonded
-/// (Luzar, J. Chem. Phys. 113, 10663 (2000), doi:10.1063/1.1320826). A bond that breaks and forms again between the
-/// same atoms counts as the same bond.
+/// C(t) is ⟨h(0) h(t)⟩ / ⟨h⟩ with h = 1 while a pair is bonded (Luzar, J. Chem. Phys. 113, 10663 (2000),
+/// doi:10.1063/1.1320826). A bond that breaks and forms again between the same atoms counts as the same bond. C(t)
+/// decays to ⟨h⟩, and the lifetime of a hydrogen bond is the integral of the part that decays to zero, the
+/// autocorrelation of the fluctuations h − ⟨h⟩ ([`Presence::fluctuations`]).
 struct HydrogenBonds {
     groups: [Group; 2],
     both: bool,
@@ -120,13 +122,16 @@ impl Observable for HydrogenBonds {
         let between = if first == second { first.clone() } else { format!("{first} – {second}") };
         let mut findings = Findings::default();
         add_numbers(&mut findings, passed, self.presence.numbers(), &format!("Hydrogen bonds: {between}"));
+        let values = self.presence.intermittent();
         let correlation = Correlation {
             name: "correlation",
             quantity: "autocorrelation",
             label: "C(t)",
             title: format!("Persistence of hydrogen bonds: {between}"),
             suffix: "correlation",
-            values: self.presence.intermittent(),
+            relaxation: self.presence.fluctuations(&values),
+            of_relaxation: "the autocorrelation of the fluctuations",
+            values,
         };
         add_correlation(&mut findings, passed, correlation);
         let bonds = self.presence.occupancies();

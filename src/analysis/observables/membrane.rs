@@ -236,7 +236,7 @@ impl Observable for Membrane {
                 (order[place], errors[place]) = (of_carbon.mean, of_carbon.error.unwrap_or(f64::NAN));
                 x.push(number as f64);
                 y.push(-of_carbon.mean);
-                error.push(of_carbon.error.unwrap_or(0.0));
+                error.push(of_carbon.error.unwrap_or(f64::NAN));
                 column += 1;
             }
             layers.push(Layer::Line { label: chain.name.clone(), x, y, error });

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::{Input, Options};
 use crate::analysis::findings::{Array, Axis, Findings, Layer, Number, Plot};
 use crate::analysis::pass::{FrameObserver, Observable, Passed};
-use crate::analysis::statistics::{plus_minus, standard_error};
+use crate::analysis::statistics::{plus_minus, standard_error_of_groups};
 use crate::analysis::system::Group;
 use crate::cell::PeriodicCell;
 use crate::compute::Autocorrelation;
@@ -46,7 +46,7 @@ fn axes(text: &str) -> std::result::Result<Axes, String> {
 
 impl Options for MsdOptions {
     fn observable(&self, input: &mut Input<'_>) -> Result<Box<dyn FrameObserver>> {
-        if !(0.0..1.0).contains(&self.fit_begin) || !(self.fit_begin..=1.0).contains(&self.fit_end) {
+        if !(0.0 <= self.fit_begin && self.fit_begin < self.fit_end && self.fit_end <= 1.0) {
             let problem = Problem::new(format!(
                 "the range of the linear fit from {} to {} is empty",
                 self.fit_begin, self.fit_end
@@ -68,8 +68,10 @@ impl Options for MsdOptions {
             }
             particle.iter_mut().for_each(|(_, weight)| *weight /= mass);
         }
+        let first_atoms: Vec<u32> = particles.iter().map(|particle| particle[0].0).collect();
         Ok(Box::new(SquaredDisplacement {
             group,
+            independent: input.system.independent_groups(&first_atoms),
             particles,
             axes: self.axes,
             fit: [self.fit_begin, self.fit_end],
@@ -91,7 +93,10 @@ struct SquaredDisplacement {
     group: Group,
     /// atoms of each particle, and their weights in the center of the particle
     particles: Vec<Vec<(u32, f64)>>,
+    /// particles of each group of molecules from which standard errors are estimated; empty if errors are unknown
+    independent: Vec<Vec<usize>>,
     axes: Axes,
+    /// first and last lag of the linear fit, as fractions of the longest lag
     fit: [f64; 2],
     /// whether the stored positions are continuous paths, which need no choice of periodic images
     is_unwrapped: bool,
@@ -102,16 +107,13 @@ struct SquaredDisplacement {
     frames: usize,
 }
 
-/// Number of subsets of the particles from which the standard error is estimated.
-const PARTS: usize = 10;
-
 impl SquaredDisplacement {
     /// Returns the mean squared displacement (nm²) of the given particles along x, y and z, for each lag.
-    fn mean(&self, particles: std::ops::Range<usize>) -> Vec<[f64; 3]> {
+    fn mean(&self, particles: &[usize]) -> Vec<[f64; 3]> {
         let (frames, all, count) = (self.frames, self.particles.len(), particles.len() as f64);
         let plan = Autocorrelation::new(frames);
         let zero = || (plan.clone(), vec![[0.0; 3]; frames]);
-        let of_particle = |(mut plan, mut sums): (Autocorrelation, Vec<[f64; 3]>), particle: usize| {
+        let of_particle = |(mut plan, mut sums): (Autocorrelation, Vec<[f64; 3]>), &particle: &usize| {
             // displacements are relative to the first frame, which keeps the numbers small
             let start = self.paths[particle];
             let at = |t: usize| (self.paths[t * all + particle] - start).to_array();
@@ -131,11 +133,8 @@ impl SquaredDisplacement {
         };
         // a fixed partition of the particles keeps the order of summation independent of the number of threads
         let chunk = particles.len().div_ceil(8).max(1);
-        let starts: Vec<usize> = particles.clone().step_by(chunk).collect();
-        let sums: Vec<Vec<[f64; 3]>> = starts
-            .into_par_iter()
-            .map(|start| (start..(start + chunk).min(particles.end)).fold(zero(), of_particle).1)
-            .collect();
+        let sums: Vec<Vec<[f64; 3]>> =
+            particles.par_chunks(chunk).map(|chunk| chunk.iter().fold(zero(), of_particle).1).collect();
         let total = |lag: usize| [0, 1, 2].map(|axis| sums.iter().map(|sum| sum[lag][axis]).sum::<f64>() / count);
         (0..frames).map(total).collect()
     }
@@ -162,6 +161,9 @@ impl SquaredDisplacement {
     }
 }
 
+/// Advice for frames at unequal intervals.
+pub(super) const OF_INTERVALS: &str = "stages may write frames at different intervals: choose the frames of one stage by \
+                                       --begin and --end, or frames by --stride; remove frames that were written twice";
 /// Diffusion coefficient of 1 nm²/ps in the unit of results, 10⁻⁵ cm²/s.
 pub(super) const DIFFUSION: f64 = 1000.0;
 
@@ -198,30 +200,31 @@ impl Observable for SquaredDisplacement {
         let (frames, count) = (self.frames, self.particles.len());
         let Some(interval) = passed.interval() else {
             let problem = Problem::new("a mean squared displacement needs at least three frames at equal intervals");
-            return Err(problem.help("choose frames by --stride, or remove frames that were written twice").into());
+            return Err(problem.help(OF_INTERVALS).into());
         };
         let lags: Vec<f64> = (0..frames).map(|lag| lag as f64 * interval).collect();
-        let along = self.mean(0..count);
+        let along = self.mean(&(0..count).collect::<Vec<usize>>());
         let values: Vec<f64> = along.iter().map(|along| self.chosen(along)).collect();
         let dimensions = self.axes.0.iter().filter(|chosen| **chosen).count() as f64;
-        let parts = PARTS.min(count);
-        let of_parts: Vec<Vec<f64>> = (0..parts)
-            .map(|k| self.mean(k * count / parts..(k + 1) * count / parts))
-            .map(|along| along.iter().map(|along| self.chosen(along)).collect())
-            .collect();
-        let error = |lag: usize| standard_error(&of_parts.iter().map(|part| part[lag]).collect::<Vec<_>>());
-        let errors: Vec<f64> = (0..frames).map(|lag| error(lag).unwrap_or(f64::NAN)).collect();
+        let of_group = |group: &Vec<usize>| self.mean(group).iter().map(|along| self.chosen(along)).collect();
+        let of_groups: Vec<Vec<f64>> = self.independent.iter().map(of_group).collect();
+        let sizes: Vec<f64> = self.independent.iter().map(|group| group.len() as f64).collect();
+        let error_of = |of: &dyn Fn(&[f64]) -> f64| {
+            standard_error_of_groups(&of_groups.iter().map(|group| of(group)).collect::<Vec<f64>>(), &sizes)
+        };
+        let errors: Vec<f64> = (0..frames).map(|lag| error_of(&|group| group[lag]).unwrap_or(f64::NAN)).collect();
         let mut findings = Findings::default();
         if let Some((slope, [from, to])) = self.slope(&lags, &values) {
             let value = slope / (2.0 * dimensions) * DIFFUSION;
-            let slopes: Vec<f64> =
-                of_parts.iter().filter_map(|part| Some(self.slope(&lags, part)?.0 / (2.0 * dimensions))).collect();
-            let error = standard_error(&slopes).map(|error| error * DIFFUSION);
+            let of_group = |group: &[f64]| self.slope(&lags, group).map_or(f64::NAN, |(slope, _)| slope);
+            let error = error_of(&of_group).map(|error| error / (2.0 * dimensions) * DIFFUSION);
             findings.numbers.push(Number { name: "diffusion", value, error, unit: "1e-5 cm2/s" });
             let error = plus_minus(error, 4);
             findings
                 .summary
                 .push(format!("diffusion    {value:.4}{error} · 10⁻⁵ cm²/s, fit from {from:.3} to {to:.3} ps"));
+        } else {
+            findings.summary.push("diffusion    coefficient unknown: fewer than two lags in the fit".to_owned());
         }
         findings.summary.push(format!("particles    {count}"));
         findings.plots.push(Plot {
@@ -233,7 +236,7 @@ impl Observable for SquaredDisplacement {
                 label: String::new(),
                 x: lags.clone(),
                 y: values.clone(),
-                error: if parts > 1 { errors.clone() } else { vec![] },
+                error: if !self.independent.is_empty() { errors.clone() } else { vec![] },
             }],
         });
         let axes: Vec<f64> = along.into_iter().flatten().collect();
@@ -251,9 +254,65 @@ impl Observable for SquaredDisplacement {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::findings::Values;
     use crate::analysis::system::{AnalysedSystem, Images};
-    use crate::system::{Atom, Name, Topology};
+    use crate::system::{Atom, Name, Residue, Topology};
     use crate::vec3::vec3;
+
+    /// Five molecules of four atoms each move at constant velocities of k/10 nm/ps along x, with k = 1 to 5. The
+    /// squared displacements are v² τ², and their standard error is that of five independent values, whether atoms or
+    /// molecules are followed. Four molecules have no standard error.
+    #[test]
+    fn errors_are_those_of_independent_molecules() {
+        let name = Name::new("X");
+        let atom =
+            |k: u32| Atom { name, type_name: name, element: 6, mass: 1.0, charge: 0.0, lj_type: 0, residue: k / 4 };
+        let topology = Topology {
+            atoms: (0..20).map(atom).collect(),
+            residues: (0..5).map(|k: u32| Residue { name, number: k as i32, first: 4 * k }).collect(),
+            connectivity: (0..5).flat_map(|k| [1, 2, 3].map(|other| [4 * k, 4 * k + other])).collect(),
+            ..Topology::default()
+        };
+        let system = AnalysedSystem::new(&topology, Images::AsStored);
+        let velocity = |atom: u32| 0.1 * f64::from(atom / 4 + 1);
+        let squares: Vec<f64> = (0..5).map(|k| velocity(4 * k).powi(2)).collect();
+        let mean = squares.iter().sum::<f64>() / 5.0;
+        let error = (squares.iter().map(|square| (square - mean).powi(2)).sum::<f64>() / (5.0 * 4.0)).sqrt();
+        for atoms in [20, 16] {
+            let followed: Vec<u32> = (0..atoms).collect();
+            let mut msd = SquaredDisplacement {
+                group: system.group_of("all", followed.clone()),
+                particles: followed.iter().map(|&atom| vec![(atom, 1.0)]).collect(),
+                independent: system.independent_groups(&followed),
+                axes: Axes([true; 3]),
+                fit: [0.1, 0.5],
+                is_unwrapped: true,
+                motion: Paths::default(),
+                paths: vec![],
+                frames: 0,
+            };
+            let mut passed = Passed::default();
+            for t in 0..20 {
+                let positions = (0..20).map(|atom| vec3(velocity(atom) * f64::from(t), 0.0, 0.0)).collect();
+                msd.observe(&[StoredFrame { positions, ..StoredFrame::default() }]).unwrap();
+                passed.times.push(f64::from(t));
+            }
+            let findings = msd.finish(&passed).unwrap();
+            let Values::Double(errors) = &findings.arrays[1].values else { panic!("f64") };
+            let is_known = atoms == 20;
+            assert_eq!(findings.numbers[0].error.is_some(), is_known);
+            for (lag, found) in errors.iter().enumerate() {
+                // tolerance for the rounding of an FFT of squares of up to 100
+                let expected = error * (lag * lag) as f64;
+                assert!(if is_known { (found - expected).abs() < 1e-10 } else { found.is_nan() }, "{lag}: {found}");
+            }
+            // a fit from lag 10 to lag 10
+            msd.fit = [0.5, 0.52];
+            let findings = msd.finish(&passed).unwrap();
+            assert!(findings.numbers.is_empty());
+            assert!(findings.summary[0].ends_with("coefficient unknown: fewer than two lags in the fit"));
+        }
+    }
 
     /// Two particles at constant velocities v cross the cell many times. The displacement in a time τ is v τ and its
     /// square v² τ², whichever periodic image is stored.
@@ -274,6 +333,7 @@ mod tests {
         let mut msd = SquaredDisplacement {
             group: system.group_of("all", vec![0, 1]),
             particles: vec![vec![(0, 1.0)], vec![(1, 1.0)]],
+            independent: vec![],
             axes: Axes([true; 3]),
             fit: [0.1, 0.5],
             is_unwrapped,
@@ -291,7 +351,7 @@ mod tests {
             msd.observe(&[StoredFrame { cell: Some(cell), positions, ..StoredFrame::default() }]).unwrap();
         }
         let square = 0.5 * (velocities[0].norm_squared() + velocities[1].norm_squared());
-        for (lag, along) in msd.mean(0..2).iter().enumerate() {
+        for (lag, along) in msd.mean(&[0, 1]).iter().enumerate() {
             // tolerance for the rounding of an FFT of squares of up to 100
             let expected = square * (lag * lag) as f64;
             assert!((along.iter().sum::<f64>() - expected).abs() < 1e-10, "{lag}: {along:?} {expected}");

@@ -3,10 +3,10 @@
 use super::{Input, Options, check_distance};
 use crate::analysis::findings::{Array, Axis, Findings, Layer, Number, Plot};
 use crate::analysis::pass::{FrameObserver, Observable, Passed};
-use crate::analysis::statistics::standard_error;
 use crate::analysis::system::Group;
 use crate::error::{Problem, Result};
 use crate::neighbours::Neighbours;
+use crate::observe::statistics::{Average, Statistics};
 use crate::observe::trajectory::StoredFrame;
 use std::f64::consts::PI;
 
@@ -87,18 +87,10 @@ pub struct RadialDistribution {
     /// number of pairs of atoms with different owners (atoms or molecules)
     pairs: f64,
     counts: Vec<u64>,
-    /// sum over frames of (number of pairs × volume), nm³, for each block of consecutive frames and each bin
-    blocks: Vec<Vec<f64>>,
-    /// number of frames in a block; the last block may have fewer
-    block: usize,
+    /// averages of (number of pairs × volume), nm³, of each bin
+    averages: Statistics,
     frames: usize,
 }
-
-/// Largest number of blocks. When this number is reached, neighbouring blocks are joined in pairs, so that memory does
-/// not grow with the number of frames.
-const MOST_BLOCKS: usize = 32;
-/// Smallest number of complete blocks from which errors are estimated.
-const LEAST_BLOCKS: usize = 4;
 
 impl RadialDistribution {
     /// Creates the observable for two groups, the owner of each of their atoms, and `bins` bins of width `bin` (nm).
@@ -107,41 +99,34 @@ impl RadialDistribution {
         owners[1].iter().for_each(|owner| *of_owner.entry(*owner).or_insert(0.0) += 1.0);
         let same: f64 = owners[0].iter().filter_map(|owner| of_owner.get(owner)).sum();
         let pairs = owners[0].len() as f64 * owners[1].len() as f64 - same;
-        RadialDistribution { groups, owners, bin, pairs, counts: vec![0; bins], blocks: vec![], block: 1, frames: 0 }
+        let averages = Statistics::new(vec![("", ""); bins]);
+        RadialDistribution { groups, owners, bin, pairs, counts: vec![0; bins], averages, frames: 0 }
     }
 
     /// Returns g(r) in each bin, averaged over all frames added so far.
     pub fn values(&self) -> Vec<f64> {
-        self.normalized(&self.blocks, self.frames)
+        self.values_and_errors().0
     }
 
-    /// Returns g(r) in each bin, averaged over the frames of `blocks`, whose number is `frames`.
-    fn normalized(&self, blocks: &[Vec<f64>], frames: usize) -> Vec<f64> {
-        let shell = |k: usize| {
+    /// Returns g(r) in each bin, averaged over all frames added so far, and its standard error from block averages
+    /// ([`crate::observe::statistics`]); NaN if there are too few frames, or if the frames are too correlated.
+    fn values_and_errors(&self) -> (Vec<f64>, Vec<f64>) {
+        let of_bin = |(k, average): (usize, Average)| {
             let [a, b] = [k, k + 1].map(|k| k as f64 * self.bin);
-            4.0 / 3.0 * PI * (b.powi(3) - a.powi(3))
+            let ideal = self.pairs * 4.0 / 3.0 * PI * (b.powi(3) - a.powi(3));
+            (average.mean / ideal, average.error.map_or(f64::NAN, |error| error / ideal))
         };
-        let sum = |k: usize| blocks.iter().map(|block| block[k]).sum::<f64>();
-        (0..self.counts.len()).map(|k| sum(k) / (self.pairs * frames as f64 * shell(k))).collect()
-    }
-
-    /// Returns the standard error of g in each bin, from the variance between complete blocks; NaN if there are fewer
-    /// than [`LEAST_BLOCKS`] complete blocks.
-    fn errors(&self) -> Vec<f64> {
-        let complete = self.frames / self.block;
-        if complete < LEAST_BLOCKS {
-            return vec![f64::NAN; self.counts.len()];
-        }
-        let blocks: Vec<Vec<f64>> =
-            self.blocks[..complete].chunks(1).map(|block| self.normalized(block, self.block)).collect();
-        let error = |k: usize| standard_error(&blocks.iter().map(|block| block[k]).collect::<Vec<f64>>());
-        (0..self.counts.len()).map(|k| error(k).unwrap_or(f64::NAN)).collect()
+        self.averages.averages().into_iter().enumerate().map(of_bin).unzip()
     }
 }
 
 impl Observable for RadialDistribution {
     /// number of pairs in each bin, and volume (nm³)
     type Sample = (Vec<u32>, f64);
+
+    fn memory(&self, _: usize) -> f64 {
+        Statistics::BYTES as f64 * self.counts.len() as f64
+    }
 
     fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
         let Some(cell) = &frame.cell else {
@@ -168,25 +153,15 @@ impl Observable for RadialDistribution {
     }
 
     fn add(&mut self, (counts, volume): Self::Sample) -> Result<()> {
-        if self.frames == self.block * self.blocks.len() {
-            self.blocks.push(vec![0.0; self.counts.len()]);
-        }
+        self.counts.iter_mut().zip(&counts).for_each(|(sum, &count)| *sum += u64::from(count));
+        let products: Vec<f64> = counts.into_iter().map(|count| f64::from(count) * volume).collect();
+        self.averages.add(self.frames as f64, &products);
         self.frames += 1;
-        let last = self.blocks.last_mut().expect("the frame has a block");
-        for (k, count) in counts.into_iter().enumerate() {
-            self.counts[k] += u64::from(count);
-            last[k] += f64::from(count) * volume;
-        }
-        if self.frames == self.block * MOST_BLOCKS {
-            let joined = self.blocks.chunks(2).map(|pair| pair[0].iter().zip(&pair[1]).map(|(a, b)| a + b).collect());
-            self.blocks = joined.collect();
-            self.block *= 2;
-        }
         Ok(())
     }
 
     fn finish(&mut self, _: &Passed) -> Result<Findings> {
-        let (values, errors) = (self.values(), self.errors());
+        let (values, errors) = self.values_and_errors();
         let bins = values.len();
         let distances: Vec<f64> = (0..bins).map(|k| (k as f64 + 0.5) * self.bin).collect();
         let centers = (self.frames * self.groups[0].atoms.len()) as f64;
@@ -216,7 +191,7 @@ impl Observable for RadialDistribution {
                     label: String::new(),
                     x: distances.clone(),
                     y: values.clone(),
-                    error: if known(errors[highest]).is_some() { errors.clone() } else { vec![] },
+                    error: if errors.iter().any(|error| error.is_finite()) { errors.clone() } else { vec![] },
                 }],
             }],
             arrays: vec![
@@ -235,8 +210,45 @@ mod tests {
     use super::*;
     use crate::analysis::system::{AnalysedSystem, Images};
     use crate::cell::PeriodicCell;
+    use crate::rng::{Purpose, Stream};
     use crate::system::{Atom, Name, Topology};
     use crate::vec3::vec3;
+
+    /// Two atoms are 0.15 nm or 0.25 nm apart, at random for each `repeats` frames. Each of the two bins has the
+    /// variance p (1 − p) = 1/4 of the number of pairs (of both orders, 2), so that the standard error of the mean of n
+    /// independent frames is 1/√n of 2 · √(1/4), times the volume over the number of pairs and the volume of the shell.
+    #[test]
+    fn errors_are_those_of_independent_frames() {
+        let name = Name::new("X");
+        let atom = Atom { name, type_name: name, element: 6, mass: 1.0, charge: 0.0, lj_type: 0, residue: 0 };
+        let topology = Topology { atoms: vec![atom; 2], ..Topology::default() };
+        let system = AnalysedSystem::new(&topology, Images::AsStored);
+        let errors = |frames: usize, repeats: usize| {
+            let group = system.group_of("all", vec![0, 1]);
+            let owners = [vec![0, 1], vec![0, 1]];
+            let mut rdf = RadialDistribution::new([group.clone(), group], owners, 0.1, 3);
+            let (mut random, mut distance) = (Stream::new(11, Purpose::Test, 0, 0), 0.0);
+            for t in 0..frames {
+                if t % repeats == 0 {
+                    distance = if random.uniform() < 0.5 { 0.15 } else { 0.25 };
+                }
+                let positions = vec![vec3(0.0, 0.0, 0.0), vec3(distance, 0.0, 0.0)];
+                let cell = Some(PeriodicCell::orthorhombic([1.0; 3]));
+                rdf.observe(&[StoredFrame { cell, positions, ..StoredFrame::default() }]).unwrap();
+            }
+            rdf.values_and_errors().1
+        };
+        let shell = 4.0 / 3.0 * PI * (0.2f64.powi(3) - 0.1f64.powi(3));
+        for (frames, repeats) in [(4096, 1), (32_768, 10)] {
+            let exact = 0.5 / shell / ((frames / repeats) as f64).sqrt();
+            let found = errors(frames, repeats);
+            // at least 64 blocks: the relative error of the standard error is at most 1/√126 = 9 %, and the bound is
+            // about three times as large
+            assert!((found[1] / exact - 1.0).abs() < 0.27, "{repeats}: {} {exact}", found[1]);
+        }
+        // 20 independent configurations are too few for blocks that are longer than 10 frames
+        assert!(errors(200, 10)[1].is_nan());
+    }
 
     /// A simple cubic lattice has 6, 12 and 8 neighbours at 1, √2 and √3 lattice constants.
     #[test]

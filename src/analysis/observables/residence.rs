@@ -9,7 +9,8 @@ use crate::error::{Problem, Result};
 use crate::neighbours::Neighbours;
 use crate::observe::trajectory::StoredFrame;
 
-/// Results: number over time; survival probability by lag (ps)
+/// Results: number over time; survival probability of all atoms, and of those that come or leave (relaxation), by lag
+/// (ps)
 #[derive(Debug, clap::Args)]
 pub(super) struct ResidenceOptions {
     /// Selection of atoms that define the region
@@ -40,7 +41,7 @@ impl Options for ResidenceOptions {
 ///
 /// The survival probability P(τ) is the fraction of the atoms in the region at a time t that are in the region in all
 /// frames from t to t+τ, averaged over all times t (Liu, Harder & Berne, J. Phys. Chem. B 108, 6595 (2004),
-/// doi:10.1021/jp0375057).
+/// doi:10.1021/jp0375057). The residence time is its integral for the atoms that are not in the region in all frames.
 struct Residence {
     groups: [Group; 2],
     cutoff: f64,
@@ -84,6 +85,8 @@ impl Observable for Residence {
             title: format!("Survival of {visits}"),
             suffix: "survival",
             values: self.presence.continuous(),
+            relaxation: self.presence.continuous_of_transient(),
+            of_relaxation: "P(τ) of atoms that come or leave",
         };
         add_correlation(&mut findings, passed, correlation);
         let atoms = self.presence.occupancies().len();

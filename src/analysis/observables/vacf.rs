@@ -4,11 +4,11 @@ use std::f64::consts::PI;
 
 use rayon::prelude::*;
 
-use super::msd::DIFFUSION;
+use super::msd::{DIFFUSION, OF_INTERVALS};
 use super::{Input, Options, positive};
 use crate::analysis::findings::{Array, Axis, Findings, Layer, Number, Plot};
 use crate::analysis::pass::{FrameObserver, Observable, Passed};
-use crate::analysis::statistics::{plus_minus, standard_error};
+use crate::analysis::statistics::{plus_minus, standard_error_of_groups};
 use crate::analysis::system::{AnalysedSystem, Group};
 use crate::compute::Autocorrelation;
 use crate::error::{Problem, Result};
@@ -47,8 +47,10 @@ impl Options for VacfOptions {
             check(&first)?;
         }
         let particles = particles(input.system, &group, self.molecules)?;
+        let first_atoms: Vec<u32> = particles.iter().map(|particle| particle.atoms[0].0).collect();
         Ok(Box::new(VelocityCorrelation {
             text: group.text,
+            independent: input.system.independent_groups(&first_atoms),
             particles,
             by_mass: self.mass_weighted,
             longest: self.lag,
@@ -112,6 +114,8 @@ fn particles(system: &AnalysedSystem<'_>, group: &Group, by_molecule: bool) -> R
 struct VelocityCorrelation {
     text: String,
     particles: Vec<Particle>,
+    /// particles of each group of molecules from which standard errors are estimated; empty if errors are unknown
+    independent: Vec<Vec<usize>>,
     by_mass: bool,
     /// longest lag, ps; `None` for half of the duration of the trajectory
     longest: Option<f64>,
@@ -120,8 +124,6 @@ struct VelocityCorrelation {
     frames: usize,
 }
 
-/// Number of subsets of the particles from which the standard error is estimated.
-const PARTS: usize = 10;
 /// Wavenumber in 1/cm of a frequency of 1/ps, which is 10¹² Hz divided by the speed of light, 299 792 458 m/s.
 const WAVENUMBER: f64 = 1e10 / 299_792_458.0;
 
@@ -163,13 +165,12 @@ fn density_of_states(normalised: &[f64], interval: f64) -> [Vec<f64>; 2] {
 
 impl VelocityCorrelation {
     /// Returns the velocity autocorrelation C (nm²/ps²) of the given particles at `lags` lags.
-    fn mean(&self, particles: std::ops::Range<usize>, lags: usize) -> Vec<f64> {
+    fn mean(&self, particles: &[usize], lags: usize) -> Vec<f64> {
         let (frames, all) = (self.frames, self.particles.len());
-        let weight = |particle: usize| if self.by_mass { self.particles[particle].mass } else { 1.0 };
-        let total: f64 = particles.clone().map(weight).sum();
+        let total = self.weight(particles);
         let plan = Autocorrelation::new(frames);
-        let of_particle = |(mut plan, mut sums): (Autocorrelation, Vec<f64>), particle: usize| {
-            let scale = weight(particle).sqrt();
+        let of_particle = |(mut plan, mut sums): (Autocorrelation, Vec<f64>), &particle: &usize| {
+            let scale = self.weight(&[particle]).sqrt();
             for axis in 0..3 {
                 let at = |t: usize| scale * f64::from(self.velocities[t * all + particle].to_array()[axis]);
                 plan.add((0..frames).map(at), &mut sums);
@@ -178,22 +179,23 @@ impl VelocityCorrelation {
         };
         // a fixed partition of the particles keeps the order of summation independent of the number of threads
         let chunk = particles.len().div_ceil(8).max(1);
-        let starts: Vec<usize> = particles.clone().step_by(chunk).collect();
-        let sums: Vec<Vec<f64>> = starts
-            .into_par_iter()
-            .map(|start| {
-                (start..(start + chunk).min(particles.end)).fold((plan.clone(), vec![0.0; lags]), of_particle).1
-            })
-            .collect();
+        let of_chunk = |chunk: &[usize]| chunk.iter().fold((plan.clone(), vec![0.0; lags]), of_particle).1;
+        let sums: Vec<Vec<f64>> = particles.par_chunks(chunk).map(of_chunk).collect();
         let mean = |lag: usize| sums.iter().map(|sum| sum[lag]).sum::<f64>() / (total * (frames - lag) as f64);
         (0..lags).map(mean).collect()
+    }
+
+    /// Returns the sum of the weights of the given particles: of their masses (amu), or their number.
+    fn weight(&self, particles: &[usize]) -> f64 {
+        let weight = |&particle: &usize| if self.by_mass { self.particles[particle].mass } else { 1.0 };
+        particles.iter().map(weight).sum()
     }
 
     /// Returns the interval between frames (ps), and the number of lags including lag zero.
     fn lags(&self, passed: &Passed) -> Result<(f64, usize)> {
         let Some(interval) = passed.interval() else {
             let problem = Problem::new("a velocity autocorrelation needs at least three frames at equal intervals");
-            return Err(problem.help("choose frames by --stride, or remove frames that were written twice").into());
+            return Err(problem.help(OF_INTERVALS).into());
         };
         let lags = self.longest.map_or(self.frames / 2, |longest| (longest / interval).round() as usize) + 1;
         if !(2..=self.frames).contains(&lags) {
@@ -259,19 +261,18 @@ impl Observable for VelocityCorrelation {
     fn finish(&mut self, passed: &Passed) -> Result<Findings> {
         let (interval, count) = self.lags(passed)?;
         let all = self.particles.len();
-        let values = self.mean(0..all, count);
+        let values = self.mean(&(0..all).collect::<Vec<usize>>(), count);
         let lags: Vec<f64> = (0..count).map(|lag| lag as f64 * interval).collect();
         let zero = values[0];
         if !(zero > 0.0 && zero.is_finite()) {
             return Err(Problem::new("all velocities are zero").help("use a trajectory of moving atoms").into());
         }
-        let parts = PARTS.min(all);
-        let of_parts: Vec<Vec<f64>> =
-            (0..parts).map(|k| self.mean(k * all / parts..(k + 1) * all / parts, count)).collect();
-        let error_of = |values: Vec<f64>| standard_error(&values);
-        let errors: Vec<f64> = (0..count)
-            .map(|lag| error_of(of_parts.iter().map(|part| part[lag] / zero).collect()).unwrap_or(f64::NAN))
-            .collect();
+        let of_groups: Vec<Vec<f64>> = self.independent.iter().map(|group| self.mean(group, count)).collect();
+        let weights: Vec<f64> = self.independent.iter().map(|group| self.weight(group)).collect();
+        let error_of = |of: &dyn Fn(&[f64]) -> f64| {
+            standard_error_of_groups(&of_groups.iter().map(|group| of(group)).collect::<Vec<f64>>(), &weights)
+        };
+        let errors: Vec<f64> = (0..count).map(|lag| error_of(&|group| group[lag] / zero).unwrap_or(f64::NAN)).collect();
         let normalised: Vec<f64> = values.iter().map(|value| value / zero).collect();
         let [wavenumbers, density] = density_of_states(&normalised, interval);
         let plots = self.plots([&lags, &normalised, &errors], [&wavenumbers, &density]);
@@ -292,7 +293,7 @@ impl Observable for VelocityCorrelation {
             };
             let running = coefficients(&values);
             let last = |coefficients: Vec<f64>| DIFFUSION * coefficients[count - 1];
-            let error = error_of(of_parts.iter().map(|part| last(coefficients(part))).collect());
+            let error = error_of(&|group| last(coefficients(group)));
             let value = DIFFUSION * running[count - 1];
             findings.numbers.push(Number { name: "diffusion", value, error, unit: "1e-5 cm2/s" });
             let error = plus_minus(error, 4);
@@ -332,6 +333,7 @@ mod tests {
         let mut vacf = VelocityCorrelation {
             text: "all".to_owned(),
             particles: vec![particle(0), particle(1)],
+            independent: vec![],
             by_mass: false,
             longest: None,
             velocities: vec![],
