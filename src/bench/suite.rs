@@ -6,6 +6,7 @@ use super::replicate::replicate;
 use crate::cell::PeriodicCell;
 use crate::config::{Config, Override};
 use crate::error::{Error, Problem, Result};
+use crate::format::compressed::missing;
 use crate::pme;
 use crate::prepare::{self, ConstrainedTerms, ElectrostaticsSpec, PmeSpec};
 use crate::run::{Dynamics, Plan, StageKind, load};
@@ -96,6 +97,9 @@ impl Case {
         let path = Path::new(text);
         if path.is_file() {
             return Ok(Case::File(path.to_owned()));
+        }
+        if path.extension().is_some_and(|ending| ending == "toml") {
+            return Err(missing(path));
         }
         let near = NAMES.iter().copied().max_by(|a, b| closeness(a, text).total_cmp(&closeness(b, text)));
         Err(Problem::new(format!("{text} is neither a benchmark nor an input file")).help(format!(

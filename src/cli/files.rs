@@ -1,13 +1,8 @@
-//! Checks of the files that commands read and write.
+//! Checks of the files that commands write.
 
 use std::path::Path;
 
 use crate::error::{Problem, Result};
-
-/// Returns an error if there is no file at `path`.
-pub(super) fn check_exists(path: &Path) -> Result<()> {
-    if path.exists() { Ok(()) } else { Err(Problem::new("the file does not exist").in_file(path).into()) }
-}
 
 /// Returns an error if the file at `output` exists and `force` is not set, or if `output` is `input`.
 pub(super) fn check_new(output: &Path, input: &Path, force: bool) -> Result<()> {

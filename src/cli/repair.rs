@@ -19,7 +19,6 @@ pub(super) struct Repair {
 
 impl Repair {
     pub(super) fn execute(&self) -> Result<()> {
-        super::files::check_exists(&self.file)?;
         let Repaired { frames, lost, backup } = Format::of_file(&self.file)?.files.repair(&self.file)?;
         let mut text = String::new();
         if let Some(backup) = backup {

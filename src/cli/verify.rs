@@ -23,7 +23,6 @@ pub(super) struct Verify {
 
 impl Verify {
     pub(super) fn execute(&self) -> Result<()> {
-        super::files::check_exists(&self.file)?;
         if is_checkpoint(&self.file) {
             return match Checkpoint::read(&self.file)?.and_then(|found| found.fault) {
                 Some(fault) => {

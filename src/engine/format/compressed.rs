@@ -186,7 +186,7 @@ fn unsupported(kind: &str) -> Problem {
 }
 
 /// Returns the error for a file that does not exist. The error suggests similar file names in the same folder.
-fn missing(path: &Path) -> Problem {
+pub fn missing(path: &Path) -> Problem {
     let problem = Problem::new("the file does not exist").in_file(path);
     let folder = match path.parent() {
         Some(parent) if parent.as_os_str().is_empty() => Path::new("."),

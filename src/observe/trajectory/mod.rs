@@ -60,7 +60,7 @@ pub use stored::StoredFrame;
 use super::extent::{Extent, Mark};
 use crate::cell::PeriodicCell;
 use crate::error::{Error, Problem, Result};
-use crate::format::compressed::packing;
+use crate::format::compressed::{missing, packing};
 use crate::format::{Label, file};
 use crate::system::Topology;
 use crate::vec3::{Vec3, vec3};
@@ -324,9 +324,11 @@ fn widen(vectors: &[[f32; 3]], widened: &mut Vec<Vec3>) {
     widened.extend(vectors.iter().map(|&[x, y, z]| vec3(x.into(), y.into(), z.into())));
 }
 
-/// Opens a regular file for reading. Returns a [`Problem`] for the user if the file is a pipe or a device.
+/// Opens a regular file for reading. Returns a [`Problem`] for the user if there is no such file, or if the file is a
+/// pipe or a device.
 fn regular_file(path: &Path) -> Result<File> {
     file::open(path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => missing(path).into(),
         ErrorKind::InvalidInput => Problem::new(error.to_string()).in_file(path).into(),
         _ => Error::io(path, error),
     })
