@@ -248,6 +248,11 @@ fn thermostats_are_translated() {
     assert_eq!(thermostat("tcoupl = nose-hoover"), Some((ThermostatKind::NoseHoover, 2.0, false)));
     assert_eq!(thermostat("integrator = bd"), Some((ThermostatKind::Langevin, 2.0, true)));
     assert_eq!(thermostat("tcoupl = no"), None);
+    // in GROMACS the integrator sd ignores the interval of the coupling
+    for (lines, every) in [("integrator = sd", 1), ("tcoupl = v-rescale", 20)] {
+        let lines = format!("tc-grps = System\nref-t = 300\ntau-t = 2\nnsttcouple = 20\n{lines}");
+        assert_eq!(text("x.mdp", &lines).dynamics().thermostat.as_ref().unwrap().every, every, "{lines}");
+    }
 }
 
 /// Tests that the motion of the center of mass is not removed if the thermostat acts on this motion.

@@ -103,9 +103,9 @@ impl Reader<'_> {
             all.push(match self.topology.filter(|topology| !is_counted(topology)) {
                 None => format!("resid {}", spelled(&parts.ranges)),
                 Some(topology) => {
-                    let residues = parts.ranges.iter().flat_map(|&[first, last]| first..=last);
-                    let known = residues.filter(|&number| number <= topology.residues.len());
-                    let atoms = known.flat_map(|number| topology.residue_atoms(number - 1));
+                    let count = topology.residues.len();
+                    let residues = parts.ranges.iter().flat_map(|&[first, last]| first..=last.min(count));
+                    let atoms = residues.flat_map(|number| topology.residue_atoms(number - 1));
                     let atoms: Vec<u32> = atoms.map(|atom| atom as u32 + 1).collect();
                     indices(&atoms).ok_or("the residues have no atoms, or too many ranges of atoms")?
                 }
@@ -247,6 +247,7 @@ mod tests {
         };
         assert_eq!(selection(":2", Some(&numbered([1, 2]))).unwrap(), "resid 2");
         assert_eq!(selection(":2,1", Some(&numbered([16, 17]))).unwrap(), "index 0-2");
+        assert_eq!(selection(":2-99999999999999", Some(&numbered([16, 17]))).unwrap(), "index 2");
         assert!(selection(":3", Some(&numbered([16, 17]))).is_err());
     }
 }

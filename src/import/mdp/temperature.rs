@@ -45,7 +45,14 @@ pub(super) fn translate(draft: &mut Draft<'_>, stage: &mut Dynamics, known: &Gro
         );
         draft.differs("tc-grps", text);
     }
-    let every = interval(draft, "nsttcouple");
+    let every = if kind == ThermostatKind::Langevin {
+        if draft.is_given("nsttcouple") {
+            draft.no_use("nsttcouple", "friction and noise act at every step, as in GROMACS");
+        }
+        None
+    } else {
+        interval(draft, "nsttcouple")
+    };
     let words = if kind == ThermostatKind::Langevin { "the friction is the inverse of tau-t" } else { "" };
     draft.carried_as("stage.thermostat", &[key, "tc-grps", "tau-t", "ref-t", "annealing"], words);
     let shortest = groups.iter().fold(base.coupling_time, |least, group| least.min(group.coupling_time));

@@ -65,7 +65,7 @@ fn rounded_interval(plan: &Plan, file: &str) -> Option<String> {
 }
 
 /// Warns of trajectory formats that store a single time interval for all frames, if the stages differ in time step or
-/// in the interval between frames.
+/// in the interval between frames, or if a stage ends between two frames.
 pub(super) fn undated(plan: &Plan) -> Vec<String> {
     plan.output.trajectories.iter().filter_map(|options| undated_file(plan, &options.file)).collect()
 }
@@ -76,26 +76,29 @@ fn undated_file(plan: &Plan, file: &str) -> Option<String> {
     }
     let every = plan.intervals(file);
     // `first`: name and frame interval of the first stage with frames; `silent`: name and time step of the last stage
-    // without frames
+    // without frames; `cut`: name of a stage with frames that ends between two frames
     let (mut first, mut silent): (Option<(&str, _)>, Option<(&str, f64)>) = (None, None);
+    let mut cut: Option<&str> = None;
     for (index, stage) in plan.stages.iter().enumerate() {
-        let StageKind::Dynamics(Dynamics { timestep, .. }) = stage.kind else { continue };
+        let StageKind::Dynamics(Dynamics { timestep, steps, .. }) = stage.kind else { continue };
         let Some(every) = every.of_stage(index) else {
             silent = Some((&stage.name, timestep));
             continue;
         };
         let spacing = (every.steps(timestep), timestep);
-        let reason = match (first, silent) {
-            (Some((name, expected)), _) if expected != spacing => {
+        let reason = match (first, silent, cut) {
+            (Some((name, expected)), ..) if expected != spacing => {
                 format!("a different time between frames than stage \"{name}\"")
             }
-            (Some(_), Some((name, _))) => format!("a preceding stage \"{name}\" without frames"),
-            (None, Some((name, other))) if other != timestep => {
+            (Some(_), Some((name, _)), _) => format!("a preceding stage \"{name}\" without frames"),
+            (None, Some((name, other)), _) if other != timestep => {
                 format!("a different time step than the preceding stage \"{name}\"")
             }
+            (.., Some(name)) => format!("a preceding stage \"{name}\" that ends between two frames"),
             _ => {
                 first.get_or_insert((&stage.name, spacing));
                 silent = None;
+                cut = (!plan.target(steps).is_multiple_of(spacing.0)).then_some(&stage.name);
                 continue;
             }
         };

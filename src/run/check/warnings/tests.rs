@@ -361,6 +361,8 @@ fn frames_that_a_trajectory_cannot_date_are_told() {
         &["a different time step than the preceding stage \"production\""],
     );
     assert_eq!(found("water", PME, &stages("x.dcd", &silent(NVE), NVE)), Vec::<String>::new());
+    let uneven = stages("x.dcd", NVE, NVE).replace("10 steps", "7 steps");
+    one(&found("water", PME, &uneven), &["stage \"second\" has a preceding stage \"production\" that ends between"]);
 }
 
 #[test]
