@@ -77,8 +77,8 @@
 //! decomposition over several ranks also implements `Backend`: [`backend::Domains`] on rank 0 tells the other ranks
 //! which operation to execute next; [`backend::Serving`] on the other ranks executes this operation. Each rank has a
 //! `Host` for the atoms of its domain. Code above the backend does not depend on domains. Atoms move to another rank
-//! only when pair lists are built. At the same time, the boundary planes of the domains are moved to balance the work
-//! of the ranks. Each force evaluation sends the positions of halo atoms to the ranks that need them, and sends the
+//! only when pair lists are built. At the same time, the cell is divided anew so that the ranks have equal work. The
+//! division depends only on the cell and the positions of all atoms. Each force evaluation sends the positions of halo atoms to the ranks that need them, and sends the
 //! forces on these atoms back. Every rank has the system as a [`system::CompactSystem`], which stores equal molecules
 //! once, and takes the terms of its atoms from there. Only rank 0 has the whole system. In double precision, every rank
 //! has the whole system and computes the pairs of some atoms ([`backend::SharedReference`]). Operations that return a

@@ -1,7 +1,8 @@
 //! Double-precision reference forces on several ranks. Every rank has the whole system and computes the pairs of some
 //! of the atoms. Rank 0 computes all other forces and integrates. Results are those of one rank, bit for bit.
 
-use super::{Command, Serving, Shared};
+use super::Serving;
+use super::command::{Command, Shared};
 use crate::backend::{Distribution, Evaluation, ForceField, Reference, Workload};
 use crate::cell::PeriodicCell;
 use crate::error::Result;

@@ -7,8 +7,11 @@ mod methods;
 mod traffic;
 
 use super::*;
-use crate::backend::Reference;
 use crate::backend::accuracy::FORCE;
+use crate::backend::{Cpu, CpuOptions, Reference};
+use crate::ranks::{Purpose, Ranks, Traffic};
+use crate::simd::Level;
+use crate::team::Team;
 use crate::testing::{SHORT_CUTOFF as CUTOFF, Sample, divisible as sample, on_ranks};
 
 const EVERYTHING: Workload = Workload { energy: true, virial: true, ..Workload::FORCES };
