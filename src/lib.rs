@@ -78,12 +78,13 @@
 //! which operation to execute next; [`backend::Serving`] on the other ranks executes this operation. Each rank has a
 //! `Host` for the atoms of its domain. Code above the backend does not depend on domains. Atoms move to another rank
 //! only when pair lists are built. At the same time, the cell is divided anew so that the ranks have equal work. The
-//! division depends only on the cell and the positions of all atoms. Each force evaluation sends the positions of halo atoms to the ranks that need them, and sends the
-//! forces on these atoms back. Every rank has the system as a [`system::CompactSystem`], which stores equal molecules
-//! once, and takes the terms of its atoms from there. Only rank 0 has the whole system. In double precision, every rank
-//! has the whole system and computes the pairs of some atoms ([`backend::SharedReference`]). Operations that return a
-//! sum add the contributions of all ranks. A handle of [`ranks::Ranks`] has a [`ranks::Purpose`], and each rank counts
-//! the messages and bytes that it sends for each purpose.
+//! division depends only on the cell and the positions of all atoms. Each force evaluation sends the positions of halo
+//! atoms to the ranks that need them, and sends the forces on these atoms back. Every rank has the system as a
+//! [`system::CompactSystem`], which stores equal molecules once, and takes the terms of its atoms from there. Only rank
+//! 0 has the whole system. In double precision, every rank has the whole system and computes the pairs of some atoms
+//! ([`backend::SharedReference`]). Operations that return a sum add the contributions of all ranks. A handle of
+//! [`ranks::Ranks`] has a [`ranks::Purpose`], and each rank counts the messages and bytes that it sends for each
+//! purpose.
 //!
 //! A [`context::Context`] is a system on a device. The context tracks the age of the pair lists (in steps, or as the
 //! largest displacement of an atom), and renews expired lists before the next force evaluation. Dynamics, minimisation
