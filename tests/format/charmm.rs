@@ -81,6 +81,15 @@ pub(crate) fn agree(folder: &Path, name: &str, terms: usize, ours: &Evaluation) 
 }
 
 #[test]
+fn residues_keep_their_insertion_codes() {
+    let topology = read("charmm.psf").topology;
+    let labels = topology.residues.iter().zip(&topology.chain_labels);
+    let coded: Vec<_> = labels.filter_map(|(residue, label)| Some((residue.number, label.insertion_code?))).collect();
+    // the file has one residue with the number 12A
+    assert_eq!(coded, [(12, 'A')]);
+}
+
+#[test]
 fn energies_and_forces_agree_with_openmm() {
     let positions = read_coordinates(&folder().join("charmm.crd"), None, None).unwrap().positions;
     for name in ["charmm.psf", "charmm.numbers.psf"] {

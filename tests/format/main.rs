@@ -35,6 +35,7 @@ mod systems;
 mod traps;
 mod twice;
 mod writers;
+mod written_labels;
 
 use std::path::{Path, PathBuf};
 

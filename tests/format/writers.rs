@@ -7,10 +7,7 @@ use md::backend::{Energies, Reference, Workload};
 use md::cell::PeriodicCell;
 use md::convert::write_topology;
 use md::format::{TopologyOptions, read_coordinates, read_topology, read_topology_with};
-use md::system::{
-    BoxKind, ChainLabel, Constraint, Construction, Description, HarmonicImproper, Name, Pair14, RyckaertBellemans,
-    Topology,
-};
+use md::system::{Constraint, Construction, Description, HarmonicImproper, Pair14, RyckaertBellemans, Topology};
 use md::team::Team;
 use md::vec3::Vec3;
 use md::virtual_sites::SitePlan;
@@ -46,7 +43,7 @@ fn flexible() -> TopologyOptions {
     TopologyOptions { define: vec!["FLEXIBLE".into()], ..TopologyOptions::default() }
 }
 
-fn repository(path: &str) -> PathBuf {
+pub(crate) fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
@@ -208,74 +205,6 @@ fn twelve_six_four_ions_are_written_to_amber_files_only() {
     assert!(refusal.contains("12-6-4 ions"), "{refusal}");
 }
 
-/// Returns what the written file has lost, and the description that is read from the file.
-fn with_losses(description: &Description, ending: &str) -> (Vec<String>, Description) {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join(format!("written.{ending}"));
-    let losses = write_topology(description, None, &path).unwrap();
-    (losses, read_topology(&path).unwrap())
-}
-
-/// Residue numbers, chains and insertion codes are kept where the format has them, and their loss is reported.
-#[test]
-fn labels_of_residues_are_kept_or_reported() {
-    let mut description = read_topology(&repository("tests/systems/peptide-vacuum/peptide-vacuum.prmtop.xz")).unwrap();
-    let count = description.topology.residues.len();
-    assert!(count > 2);
-    let codes = |topology: &Topology| topology.chain_labels.iter().map(|l| l.insertion_code).collect::<Vec<_>>();
-    let numbers = |topology: &Topology| topology.residues.iter().map(|r| r.number).collect::<Vec<_>>();
-    for (k, residue) in description.topology.residues.iter_mut().enumerate() {
-        residue.number = if k < 2 { -3 } else { 40 + k as i32 };
-        let insertion_code = (k == 1).then_some('B');
-        description.topology.chain_labels.push(ChainLabel {
-            chain: Name::new("H"),
-            segment: Name::new("PROA"),
-            insertion_code,
-        });
-    }
-    let (losses, found) = with_losses(&description, "prmtop");
-    assert_eq!(numbers(&found.topology), numbers(&description.topology));
-    assert_eq!(codes(&found.topology), codes(&description.topology));
-    assert!(found.topology.chain_labels.iter().all(|label| label.chain.as_str() == "H"));
-    assert!(losses.len() == 1 && losses[0].contains("segments such as PROA"), "{losses:?}");
-    let (losses, found) = with_losses(&description, "top");
-    assert_eq!(numbers(&found.topology), numbers(&description.topology));
-    assert_eq!(codes(&found.topology), codes(&description.topology));
-    assert!(losses.len() == 1 && losses[0].contains("chains and segments: names such as H"), "{losses:?}");
-}
-
-#[test]
-fn names_fit_the_columns_of_a_prmtop() {
-    let mut description = read_topology(&repository("tests/systems/tip4pew/tip4pew.prmtop.xz")).unwrap();
-    description.cell_hint.kind = BoxKind::None;
-    let sites: Vec<usize> = description.topology.virtual_sites.iter().map(|site| site.site as usize).collect();
-    for &site in &sites {
-        let atom = &mut description.topology.atoms[site];
-        (atom.name, atom.type_name) = (Name::new("MW"), Name::new("MW"));
-    }
-    description.topology.residues[0].name = Name::new("WATER");
-    let (losses, found) = with_losses(&description, "prmtop");
-    assert_eq!(found.topology.residues[0].name.as_str(), "WAT");
-    for site in sites {
-        let atom = &found.topology.atoms[site];
-        assert_eq!((atom.name.as_str(), atom.type_name.as_str()), ("EPW", "EP"));
-    }
-    assert!(losses.len() == 2 && losses[0].contains("water WATER is called WAT"), "{losses:?}");
-    assert!(losses[1].contains("MW is called EPW"), "{losses:?}");
-    let oxygen = description.topology.atoms[0].name;
-    description.topology.atoms[0].name = Name::new("Oα");
-    assert!(again(&description, "prmtop").unwrap_err().contains("characters that an AMBER topology cannot contain"));
-    description.topology.atoms[0].name = oxygen;
-    (description.topology.atoms[1].name, description.topology.atoms[2].name) = (Name::new("HYDR1"), Name::new("HYDR2"));
-    let message = again(&description, "prmtop").unwrap_err();
-    assert!(message.contains("atoms HYDR1 and HYDR2 of residue WATER would both be called HYDR"), "{message}");
-    let mut peptide = read_topology(&repository("tests/systems/peptide-vacuum/peptide-vacuum.prmtop.xz")).unwrap();
-    peptide.topology.residues[0].name = Name::new("WATER");
-    let (losses, found) = with_losses(&peptide, "prmtop");
-    assert_eq!(found.topology.residues[0].name.as_str(), "WATE");
-    assert!(losses.len() == 1 && losses[0].contains("WATER is WATE, 1 in all"), "{losses:?}");
-}
-
 /// A harmonic improper needs a CHAMBER file, but does not make the conventions of CHARMM those of the system.
 #[test]
 fn a_chamber_file_may_be_of_another_force_field() {
@@ -295,7 +224,7 @@ fn without_cell(description: &Description, positions: &[Vec3]) -> Energies {
 }
 
 /// Writes a description without a cell to a file, and reads the file again.
-fn again(description: &Description, ending: &str) -> Result<Description, String> {
+pub(crate) fn again(description: &Description, ending: &str) -> Result<Description, String> {
     rewritten(description, None, ending)
 }
 

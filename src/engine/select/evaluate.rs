@@ -14,6 +14,10 @@ use crate::neighbours::Neighbours;
 use crate::system::{ChainLabel, Molecules, Residue, Topology};
 use crate::vec3::Vec3;
 
+/// Largest difference (e) at which a charge equals the number in a comparison. AMBER topologies store charges with nine
+/// digits in another unit, so that the charges of one molecule differ by up to 10⁻⁸ e between files.
+const SAME_CHARGE: f64 = 1e-7;
+
 /// Names of backbone atoms.
 const BACKBONE: [&str; 4] = ["N", "CA", "C", "O"];
 /// Names of the hydrogens and terminal oxygens of the backbone, which the side chain does not contain. GROMACS' group
@@ -182,7 +186,11 @@ impl<'a> Evaluation<'a> {
 
     fn comparison(&self, property: Number, comparison: Comparison, bound: f64, place: &Place) -> Chosen {
         let number = self.number(property, place)?;
-        Ok(self.atoms(|atom| comparison.holds(number(atom), bound)))
+        let tolerance = if property == Number::Charge { SAME_CHARGE } else { 0.0 };
+        Ok(self.atoms(|atom| {
+            let value = number(atom);
+            comparison.holds(if (value - bound).abs() <= tolerance { bound } else { value }, bound)
+        }))
     }
 
     /// Returns a function from the index of an atom to the value of the property.

@@ -232,7 +232,7 @@ impl<'a> Parser<'a> {
         if !is_length_unit(unit) {
             return Err(fault(place, format!("\"{unit}\" is not a unit of length: write nm or A")));
         }
-        let unit = if unit.to_lowercase().starts_with('a') { "A" } else { unit };
+        let unit = if unit.to_lowercase().starts_with('a') { "A".to_owned() } else { unit.to_lowercase() };
         let distance = Dimension::Length
             .parse(&format!("{value} {unit}"))
             .map_err(|problem| Fault { what: problem.message, place: place.clone() })?;

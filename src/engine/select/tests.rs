@@ -128,6 +128,9 @@ fn properties_and_symbols_choose_atoms() {
         ("index != 3 & index < 5 | name X 'LIG' O and water", vec![0, 1, 2, 4, 6, 9]),
         ("mass>1.5 and mass <= 3.5", vec![2, 3]),
         ("charge <= -0.45", vec![0]),
+        // the charge of this atom is stored as -0.19999999999999996
+        ("charge == -0.2", vec![3]),
+        ("charge > -0.2 and charge < 0", vec![4]),
         ("chain A", (0..6).collect()),
         ("segid WAT?", (6..12).collect()),
         ("segid WAT2 PROT and not chain B", (0..6).collect()),

@@ -128,10 +128,19 @@ fn types(path: &Path, psf: &Psf, parameters: &Parameters) -> Parsed<Vec<Type>> {
     Err(Problem::new(message).in_file(path).help(help))
 }
 
-/// Returns the segment of each residue.
+/// Returns the segment and the insertion code of each residue.
 fn chain_labels(psf: &Psf, residues: &[Residue]) -> Vec<ChainLabel> {
-    let segment = |residue: &Residue| Name::new(&psf.atoms[residue.first as usize].segment);
-    residues.iter().map(|residue| ChainLabel { segment: segment(residue), ..ChainLabel::default() }).collect()
+    let labels = residues.iter().map(|residue| {
+        let atom = &psf.atoms[residue.first as usize];
+        let insertion_code = atom.residue_number[digits(&atom.residue_number).len()..].chars().next();
+        ChainLabel { segment: Name::new(&atom.segment), insertion_code, ..ChainLabel::default() }
+    });
+    labels.collect()
+}
+
+/// Returns the part of a residue number before the letter of an insertion code.
+fn digits(residue_number: &str) -> &str {
+    residue_number.trim_end_matches(|c: char| c.is_ascii_alphabetic())
 }
 
 /// Returns the atoms and the residues of a PSF file. A new residue begins if the segment, the residue number or the
@@ -142,9 +151,7 @@ fn atoms(psf: &Psf, types: impl Fn(usize) -> (Name, u32)) -> (Vec<Atom>, Vec<Res
     let mut last: Option<&PsfAtom> = None;
     for (index, atom) in psf.atoms.iter().enumerate() {
         if last.is_none_or(|last| !last.is_of_residue(atom)) {
-            // digits of the residue number before the letter of an insertion code
-            let digits = atom.residue_number.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-            let number = digits.parse().unwrap_or(residues.len() as i32 + 1);
+            let number = digits(&atom.residue_number).parse().unwrap_or(residues.len() as i32 + 1);
             residues.push(Residue { name: Name::new(&atom.residue), number, first: index as u32 });
         }
         last = Some(atom);

@@ -8,7 +8,7 @@ use super::Parsed;
 use super::force_field::ForceField;
 use super::molecule::MoleculeType;
 use crate::error::Problem;
-use crate::system::{BondedTerms, CmapGrid, Exclusions, Nonbonded, Residue, Topology, VirtualSite};
+use crate::system::{BondedTerms, ChainLabel, CmapGrid, Exclusions, Nonbonded, Residue, Topology, VirtualSite};
 
 /// Largest number of atoms of a system, the same as for AMBER topologies.
 const MOST_ATOMS: usize = 1 << 25;
@@ -116,7 +116,10 @@ impl Whole {
                 let number = if single { self.next_number } else { own.number };
                 topology.residues.push(Residue { number, first: own.first + atom, ..*own });
             }
-            topology.chain_labels.extend(&one.chain_labels);
+            // a number that the reader gives has no insertion code
+            let code = |label: &ChainLabel| label.insertion_code.filter(|_| !single);
+            let labels = one.chain_labels.iter().map(|label| ChainLabel { insertion_code: code(label), ..*label });
+            topology.chain_labels.extend(labels);
             self.next_number = self.next_number.saturating_add(i32::from(single));
             let moved = |pair: &[u32; 2]| pair.map(|i| i + atom);
             topology.connectivity.extend(part.connectivity.iter().map(moved));

@@ -74,6 +74,12 @@ impl AtomTypes {
         &self.types[self.of_atom[atom as usize] as usize].name
     }
 
+    /// Returns the types whose written names differ from those of the system, with the written names.
+    pub(super) fn changed_names(&self) -> impl Iterator<Item = (Name, String)> + '_ {
+        let changed = self.types.iter().filter(|known| known.name != known.key.type_name.as_str());
+        changed.map(|known| (known.key.type_name, known.name.clone()))
+    }
+
     /// Returns the two Lennard-Jones parameters of a 1-4 pair.
     pub(super) fn pair_parameters(&self, pair: &Pair14) -> [Number; 2] {
         self.form.values(pair.c6, pair.c12).map(Number)

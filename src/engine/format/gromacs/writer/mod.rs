@@ -12,6 +12,7 @@
 //! also written, and are used if the macro `FLEXIBLE` is defined, as in the water models of GROMACS.
 
 mod atom_types;
+mod losses;
 mod molecule;
 mod parts;
 mod sites;
@@ -22,7 +23,7 @@ use std::fmt::Write as _;
 use super::Parsed;
 use crate::error::Problem;
 use crate::format::known::WrittenTopology;
-use crate::system::{Description, Name};
+use crate::system::Description;
 
 use atom_types::AtomTypes;
 use parts::Parts;
@@ -52,16 +53,7 @@ pub(in crate::format) fn write(description: &Description) -> Parsed<WrittenTopol
     for &(index, copies) in &parts.sequence {
         let _ = writeln!(text, "{:<16} {copies}", parts.names[index]);
     }
-    let label = topology.chain_labels.iter().find(|label| [label.chain, label.segment] != [Name::default(); 2]);
-    let chains = label.map(|label| {
-        let name = if label.chain == Name::default() { label.segment } else { label.chain };
-        format!("the format has no chains and segments: names such as {name} are lost")
-    });
-    let numbers = parts.renumbered.map(|index| {
-        let name = &parts.names[index];
-        format!("the molecules of the type {name} differ in their residue numbers: all get those of the first one")
-    });
-    Ok(WrittenTopology { text, losses: chains.into_iter().chain(numbers).collect() })
+    Ok(WrittenTopology { text, losses: losses::losses(topology, &types, &parts) })
 }
 
 /// Number that is written as the shortest text that is parsed as the same value.

@@ -17,7 +17,7 @@ pub(super) struct Parts {
     pub(super) sequence: Vec<(usize, usize)>,
     /// index in the system of the first atom of each molecule type
     pub(super) firsts: Vec<u32>,
-    /// index of a molecule type of several residues whose copies have other residue numbers
+    /// index of a molecule type of several residues whose copies have other residue numbers or insertion codes
     pub(super) renumbered: Option<usize>,
 }
 
@@ -31,7 +31,7 @@ impl Parts {
             let index = match alike.iter().find(|&&index| is_same(&parts.distinct[index], &molecule)) {
                 Some(&index) => {
                     let first = &parts.distinct[index];
-                    if first.residues.len() > 1 && first.residues[0].number != molecule.residues[0].number {
+                    if first.residues.len() > 1 && labels(first) != labels(&molecule) {
                         parts.renumbered.get_or_insert(index);
                     }
                     index
@@ -126,7 +126,13 @@ fn hash(molecule: &Topology) -> u64 {
     hasher.finish()
 }
 
-/// Whether two molecules differ at most in their residue numbers.
+/// Returns the number and the insertion code of each residue.
+fn labels(molecule: &Topology) -> Vec<(i32, Option<char>)> {
+    let code = |residue: usize| molecule.chain_labels.get(residue).and_then(|label| label.insertion_code);
+    molecule.residues.iter().enumerate().map(|(index, residue)| (residue.number, code(index))).collect()
+}
+
+/// Whether two molecules differ at most in residue numbers, insertion codes, chains and segments.
 fn is_same(a: &Topology, b: &Topology) -> bool {
     let names = |topology: &Topology| topology.residues.iter().map(|r| (r.name, r.first)).collect::<Vec<_>>();
     a.atoms == b.atoms

@@ -19,10 +19,13 @@ pub(super) struct RigidWater {
 
 impl RigidWater {
     /// Returns the distances in a molecule that consists of one water. Returns `None` if the oxygen does not come
-    /// before the hydrogens and all sites, or if a distance is unknown.
+    /// before the hydrogens and all sites, if two of these atoms interact, or if a distance is unknown.
     pub(super) fn of(molecule: &Topology) -> Option<Self> {
         let in_order = molecule.atoms.iter().map(|atom| atom.element).take(3).eq([8, 1, 1]);
-        if molecule.residues.len() != 1 || !in_order || !molecule.is_water(0) {
+        // readers of `[ settles ]` exclude all pairs of the three atoms
+        let excludes = |[i, j]: [u32; 2]| molecule.exclusions.of(i as usize).contains(&j);
+        let are_excluded = || [[0, 1], [0, 2], [1, 2]].into_iter().all(excludes);
+        if molecule.residues.len() != 1 || !in_order || !molecule.is_water(0) || !are_excluded() {
             return None;
         }
         let by_terms = molecule.constraints.is_empty();
