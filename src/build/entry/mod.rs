@@ -28,6 +28,7 @@ mod cut;
 mod decision;
 mod disulfide;
 mod draft;
+mod ends;
 mod gaps;
 mod links;
 mod metals;
