@@ -441,3 +441,25 @@ fn residues_that_are_missing_at_ends_of_chains_are_said() {
     assert!(capped[0].contains("begins here with a bond to ACE 1 of chain A (1 residue of"), "{capped:?}");
     assert!(capped[1].contains("ends here with a bond to NME 74 of chain A (3 residues of"), "{capped:?}");
 }
+
+#[test]
+fn caps_have_numbers_that_no_other_residue_has() {
+    let labels = |shift: i32| {
+        let mut cleaned = without(|residue, _| (20..24).contains(&residue));
+        cleaned.structure.residues[20..72].iter_mut().for_each(|residue| residue.number -= shift);
+        complete(&mut cleaned, Caps::Gaps).unwrap();
+        let caps = (0..cleaned.structure.residues.len()).map(|index| cleaned.structure.residue_address(index));
+        let names = cleaned.structure.residues.iter().map(|residue| residue.name.clone());
+        names
+            .zip(caps)
+            .filter(|(name, _)| matches!(name.as_str(), "ACE" | "NME"))
+            .map(|(_, at)| at)
+            .collect::<Vec<String>>()
+    };
+    // residues 21 to 24 are missing
+    assert_eq!(labels(0), ["A:21", "A:24"]);
+    // the residues after the gap have the numbers 22 and on: both caps need 21
+    assert_eq!(labels(3), ["A:21", "A:22A"]);
+    // the numbers are consecutive
+    assert_eq!(labels(4), ["A:20A", "A:21A"]);
+}

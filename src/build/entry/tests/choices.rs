@@ -324,3 +324,12 @@ fn a_free_amino_acid_is_dropped_with_other_molecules() {
     };
     assert_eq!([names(true), names(false)], ["ALA SER GLY", "ALA SER"]);
 }
+
+#[test]
+fn caps_of_charmm_get_numbers_that_are_free() {
+    let line = |name, x, y| Line { name, residue: "ALA", number: 1, at: [x, y, 0.0], ..Line::default() }.text();
+    let methyl = [line("NT", 3.6, 0.7), line("CAT", 4.9, 0.2)].concat();
+    let found = cleaned(&format!("{}{methyl}{}", amino_acid("ALA", 'A', 1, 0.0), amino_acid("GLY", 'A', 2, 9.0)));
+    let labels: Vec<String> = (0..3).map(|index| found.structure.residue_label(index)).collect();
+    assert_eq!(labels, ["ALA 1 of chain A", "NME 1A of chain A", "GLY 2 of chain A"]);
+}
