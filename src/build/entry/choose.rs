@@ -262,6 +262,7 @@ impl Choice {
             let why = "md replaces a modified residue only if it differs from the standard residue in just one element";
             self.decisions.push(Decision::new(Subject::Modified, place, format!("kept {name}{parent}"), why));
         }
+        self.unoccupied += atoms.iter().filter(|atom| atom.element != 1 && atom.occupancy == 0.0).count();
         let picked = |atom: EntryAtom| PickedAtom { name: atom.name, element: atom.element, position: atom.position };
         Picked {
             chain,
@@ -377,6 +378,14 @@ impl Choice {
         if self.marks > 0 {
             let what = format!("left out {} DUM", counted(self.marks, "residue"));
             say(Subject::Selection, what, "residues DUM mark the planes of the membrane in files of OPM");
+        }
+        if self.unoccupied > 0 {
+            let what = format!("took {} with the occupancy 0.00", counted(self.unoccupied, "heavy atom"));
+            say(
+                Subject::Selection,
+                what,
+                "the entry states their positions, although the experiment may not show them",
+            );
         }
         if self.deuterium > 0 {
             let what = format!("replaced {} of deuterium by hydrogen", counted(self.deuterium, "atom"));
