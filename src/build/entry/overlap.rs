@@ -24,8 +24,8 @@ const METAL_AND_DONOR: f64 = 0.12;
 /// Distance (nm) below which two atoms cannot both exist. The shortest bond, O–H, is 0.096 nm long.
 pub(crate) const SAME_PLACE: f64 = 0.08;
 /// Distance (nm) below which two heavy atoms of different residues cannot both exist without a bond. The shortest bonds
-/// of heavy atoms in biomolecules, C=O, are 0.120 nm long (F. H. Allen et al., J. Chem. Soc. Perkin Trans. 2, S1 (1987),
-/// doi:10.1039/P298700000S1).
+/// of heavy atoms in biomolecules, C=O, are 0.120 nm long (F. H. Allen et al., J. Chem. Soc. Perkin Trans. 2, S1
+/// (1987), doi:10.1039/P298700000S1).
 const SHORTEST_HEAVY: f64 = 0.12;
 /// Distance (nm) up to which two heavy atoms of different residues without a bond are reported. Heavy atoms in contact
 /// are farther apart: the shortest hydrogen bonds are 0.24 nm long.
@@ -141,9 +141,9 @@ pub(crate) fn check(structure: &Structure, positions: &[Vec3], lightest: u8) -> 
     Ok(())
 }
 
-/// Returns a decision for each pair of heavy atoms of different residues that are nearer than [`CONTACT`] without a bond.
-/// Fails if two of these atoms are nearer than [`SHORTEST_HEAVY`]. Atoms that have a bond to the same atom do not count,
-/// and neither do a metal and an atom that coordinates it.
+/// Returns a decision for each pair of heavy atoms of different residues that are nearer than [`CONTACT`] without a
+/// bond. Fails if two of these atoms are nearer than [`SHORTEST_HEAVY`]. Atoms that have a bond to the same atom do not
+/// count, and neither do a metal and an atom that coordinates it.
 pub(crate) fn contacts(structure: &Structure, positions: &[Vec3]) -> Result<Vec<Decision>, Problem> {
     let residue_of = structure.residue_of_atoms();
     let element = |atom: u32| structure.atoms[atom as usize].element;

@@ -1,9 +1,9 @@
 //! Reader of entries in the PDB format 3.3 of the wwPDB.
 //!
-//! `MODEL` and `ENDMDL` enclose models. In files without `MODEL` and `ENDMDL`, an `END` record ends a model if the atoms
-//! after the record repeat those of the model; otherwise the model continues ([`ends`]). A chain ends at its `TER` record. Residues after the `TER` record are usually ligands and
-//! waters. However, a standard polymer residue in an `ATOM` record after `TER` begins another chain with the same
-//! identifier.
+//! `MODEL` and `ENDMDL` enclose models. In files without `MODEL` and `ENDMDL`, an `END` record ends a model if the
+//! atoms after the record repeat those of the model; otherwise the model continues ([`ends`]). A chain ends at its
+//! `TER` record. Residues after the `TER` record are usually ligands and waters. However, a standard polymer residue in
+//! an `ATOM` record after `TER` begins another chain with the same identifier.
 
 use std::collections::HashMap;
 
