@@ -270,30 +270,44 @@ fn glycoproteins_are_built_and_read_again() {
 }
 
 #[test]
-fn names_of_chains_that_pdb_files_cut_are_kept() {
+fn names_and_numbers_that_pdb_files_cut_are_kept() {
     let folder = tempfile::tempdir().unwrap();
     let built = |entry: &Path, output: &str| {
         done(md(folder.path()).arg("build").arg(entry).args(["-o", output, "--vacuum", "--drop-waters"]));
         folder.path().join(output)
     };
-    let renamed = std::fs::read_to_string(built(&entry(), "a").join("system.pdb")).unwrap();
+    let built_pdb = std::fs::read_to_string(built(&entry(), "a").join("system.pdb")).unwrap();
+    let cif = |name: &str, chain: &str, shift: i32| {
+        std::fs::write(folder.path().join(name), in_mmcif(&built_pdb, chain, shift)).unwrap();
+        folder.path().join(name)
+    };
+    let output = built(&cif("long.cif", "LONG", 0), "b");
+    let text = std::fs::read_to_string(output.join("system.cif")).unwrap();
+    assert!(text.contains(" LONG ") && !output.join("system.pdb").exists(), "{text}");
+    // residues 1 to 76 get numbers that four columns cannot hold
+    for (shift, number) in [(9924, 10_000), (-1001, -1000)] {
+        let output = built(&cif("number.cif", "A", shift), &format!("n{number}"));
+        let text = std::fs::read_to_string(output.join("system.cif")).unwrap();
+        assert!(text.contains(&format!(" {number} ")) && !output.join("system.pdb").exists(), "{text}");
+    }
+    assert!(built(&cif("fits.cif", "A", 9923), "f").join("system.pdb").exists());
+}
+
+/// Returns the atoms of a PDB file as an mmCIF file. `shift` is added to the residue numbers.
+fn in_mmcif(pdb: &str, chain: &str, shift: i32) -> String {
     let mut rows = String::from("data_X\nloop_\n");
     let names = ["group_PDB", "id", "type_symbol", "auth_atom_id", "auth_comp_id", "auth_asym_id", "auth_seq_id"];
     for name in names.into_iter().chain(["label_seq_id", "label_asym_id"]) {
         rows += &format!("_atom_site.{name}\n");
     }
     rows += "_atom_site.Cartn_x\n_atom_site.Cartn_y\n_atom_site.Cartn_z\n";
-    for line in renamed.lines().filter(|line| line.starts_with("ATOM")) {
+    for line in pdb.lines().filter(|line| line.starts_with("ATOM")) {
         let [serial, name, residue, number] = [6..11, 12..16, 17..20, 22..26].map(|columns| line[columns].trim());
+        let (number, element) = (number.parse::<i32>().unwrap() + shift, line[76..78].trim());
         let [x, y, z] = [30..38, 38..46, 46..54].map(|columns| line[columns].trim());
-        rows +=
-            &format!("ATOM {serial} {} {name} {residue} LONG {number} {number} L {x} {y} {z}\n", &line[76..78].trim());
+        rows += &format!("ATOM {serial} {element} {name} {residue} {chain} {number} {number} L {x} {y} {z}\n");
     }
-    let path = folder.path().join("long.cif");
-    std::fs::write(&path, rows).unwrap();
-    let output = built(&path, "b");
-    let text = std::fs::read_to_string(output.join("system.cif")).unwrap();
-    assert!(text.contains(" LONG ") && !output.join("system.pdb").exists(), "{text}");
+    rows
 }
 
 #[test]

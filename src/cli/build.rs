@@ -29,6 +29,8 @@ const DECISIONS: &str = "build.json";
 /// Largest number of atoms in a PDB file, because atom serial numbers have five digits; larger systems are written as
 /// PDBx/mmCIF.
 const PDB_ATOMS: usize = 99_999;
+/// Residue numbers that fit into the four columns of a PDB file.
+const PDB_NUMBERS: std::ops::RangeInclusive<i32> = -999..=9999;
 
 /// Shape of the periodic cell.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -378,7 +380,9 @@ fn write_coordinates(built: &Built, folder: &Path) -> Result<()> {
     let (atoms, cell) = (0..positions.len(), cell.as_ref());
     // the PDB format has one column for the name of a chain
     let has_long_names = built.structure.chains.iter().any(|chain| chain.len() > 1);
-    if positions.len() <= PDB_ATOMS && !has_long_names {
+    // and four columns for the number of a residue
+    let has_long_numbers = built.structure.residues.iter().any(|residue| !PDB_NUMBERS.contains(&residue.number));
+    if positions.len() <= PDB_ATOMS && !has_long_names && !has_long_numbers {
         replace_synced(&folder.join("system.pdb"), |out| {
             write_pdb(&description.topology, positions, cell, title, out)
         })?;

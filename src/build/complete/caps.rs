@@ -4,7 +4,7 @@
 //! Bond lengths and angles are those of peptides (Engh & Huber, Acta Cryst. A47, 392 (1991),
 //! doi:10.1107/S0108767391001071). Peptide bonds are trans.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::f64::consts::PI;
 
 use md_engine::vec3::Vec3;
@@ -13,9 +13,10 @@ use super::completion;
 use super::edit::{Edit, NewAtom, NewResidue, no_longer_missing};
 use super::heavy::CARBONYL;
 use super::surroundings::CLASH;
+use crate::entry::caps::{Numbers, number_of_cap};
 use crate::entry::{Cleaned, GapPlace, ResidueKind};
 use crate::geometry::{opposite, placed};
-use crate::structure::neighbours;
+use crate::structure::{Structure, neighbours};
 
 /// Lengths of the bonds C–N, CA–C and N–CA, nm.
 const PEPTIDE: f64 = 0.1329;
@@ -72,6 +73,7 @@ pub(super) fn cap(cleaned: &mut Cleaned, caps: Caps) -> Vec<String> {
     if !faults.is_empty() {
         return faults;
     }
+    number(cleaned, &mut edit);
     let all = edit
         .before
         .iter()
@@ -91,6 +93,23 @@ pub(super) fn cap(cleaned: &mut Cleaned, caps: Caps) -> Vec<String> {
     no_longer_missing(cleaned, |residue| ends.methyl.contains(&residue), |name| name == "OXT");
     edit.apply(cleaned);
     vec![]
+}
+
+/// Gives the caps numbers that no other residue of their chains has.
+fn number(cleaned: &Cleaned, edit: &mut Edit) {
+    let Structure { chains, residues, .. } = &cleaned.structure;
+    let mut taken: HashMap<&str, Numbers> = HashMap::new();
+    for residue in residues {
+        let numbers = taken.entry(&chains[residue.chain as usize]).or_default();
+        numbers.insert((residue.number, residue.insertion_code));
+    }
+    for (caps, step) in [(&mut edit.after, 1), (&mut edit.before, -1)] {
+        for (&at, cap) in caps {
+            let capped = &residues[at];
+            let numbers = taken.entry(&chains[capped.chain as usize]).or_default();
+            (cap.number, cap.insertion_code) = number_of_cap(numbers, capped.number, step);
+        }
+    }
 }
 
 /// Finds the residues to which caps are added: amino acids with all backbone atoms.
@@ -161,9 +180,10 @@ fn backbone<const N: usize>(cleaned: &Cleaned, residue: usize, names: [&str; N])
     Ok(found)
 }
 
-fn new_residue<const N: usize>(name: &'static str, number: i32, atoms: [(&str, Vec3); N]) -> NewResidue {
+/// Returns a cap without a number.
+fn new_residue<const N: usize>(name: &'static str, atoms: [(&str, Vec3); N]) -> NewResidue {
     let atoms = atoms.map(|(name, position)| NewAtom { name: name.to_owned(), position });
-    NewResidue { name, number, atoms: atoms.into() }
+    NewResidue { name, number: 0, insertion_code: None, atoms: atoms.into() }
 }
 
 /// Returns an acetyl group on N. The torsion about N–CA maximizes the smallest distance of the acetyl group to atoms of
@@ -192,8 +212,7 @@ fn acetyl(cleaned: &Cleaned, residue: usize, others: &[Vec3]) -> Result<NewResid
     }
     let (distance, [carbon, oxygen, methyl]) = best.ok_or("has no place")?;
     clash_of(distance)?;
-    let number = cleaned.structure.residues[residue].number.saturating_sub(1);
-    Ok(new_residue("ACE", number, [("CH3", methyl), ("C", carbon), ("O", oxygen)]))
+    Ok(new_residue("ACE", [("CH3", methyl), ("C", carbon), ("O", oxygen)]))
 }
 
 /// Returns an N-methyl group on C, opposite to CA and O.
@@ -202,6 +221,5 @@ fn methyl(cleaned: &Cleaned, residue: usize) -> Result<NewResidue, String> {
     let nitrogen = opposite(carbon, [alpha, oxygen], PEPTIDE);
     let methyl = placed([alpha, carbon, nitrogen], NITROGEN, AT_NITROGEN, PI);
     clash_of(room(cleaned, &[nitrogen, methyl], residue, &["CA", "C", "O", "OXT"]))?;
-    let number = cleaned.structure.residues[residue].number.saturating_add(1);
-    Ok(new_residue("NME", number, [("N", nitrogen), ("C", methyl)]))
+    Ok(new_residue("NME", [("N", nitrogen), ("C", methyl)]))
 }

@@ -21,6 +21,7 @@ pub(super) struct NewResidue {
     /// name of a standard residue
     pub(super) name: &'static str,
     pub(super) number: i32,
+    pub(super) insertion_code: Option<char>,
     pub(super) atoms: Vec<NewAtom>,
 }
 
@@ -93,7 +94,7 @@ impl Made {
     fn add_residue(&mut self, new: &NewResidue, chain: u32) {
         self.changed.push(self.residues.len());
         let (name, first) = (new.name.to_owned(), self.atoms.len() as u32);
-        self.residues.push(Residue { name, number: new.number, insertion_code: None, chain, first });
+        self.residues.push(Residue { name, number: new.number, insertion_code: new.insertion_code, chain, first });
         let given_name = new.name.to_owned();
         let kind = Some(ResidueKind::Protein);
         self.infos.push(ResidueInfo { kind, is_polymer: true, given_name, position: None, is_rebuilt: true });

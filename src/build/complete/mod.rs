@@ -15,6 +15,7 @@ mod ideal;
 mod oxt;
 mod phosphate;
 mod surroundings;
+mod terminal;
 #[cfg(test)]
 mod tests;
 
@@ -54,6 +55,7 @@ pub(crate) fn complete(cleaned: &mut Cleaned, caps: Caps) -> Result<(), Problem>
     let residues = heavy::rebuild(cleaned);
     let capped = if residues.is_empty() { caps::cap(cleaned, caps) } else { vec![] };
     oxt::add_oxt(cleaned);
+    terminal::report(cleaned);
     let label = |residue: u32| cleaned.structure.residue_label(residue as usize);
     let is_nucleic = |residue: u32| cleaned.residues[residue as usize].kind == Some(ResidueKind::Nucleic);
     let inner = |gap: &Gap| match gap.place {

@@ -405,3 +405,61 @@ fn a_bond_in_the_place_of_a_missing_atom_is_named() {
     let expected = "GLU 16 of chain A lacks OE2, but CD of GLU 16 of chain A is bonded to NZ of LYS 6 of chain A";
     assert!(message.contains(expected), "{message}");
 }
+
+/// Returns ubiquitin without residues 1 and 74 to 76, which its sequence has.
+fn without_ends() -> Cleaned {
+    let mut entry = ubiquitin();
+    let chain = &mut entry.chains[0];
+    let polymer = chain.residues.iter().filter(|residue| residue.is_polymer);
+    let position = |residue: &EntryResidue| SequencePosition { name: residue.name.clone(), number: None };
+    chain.sequence = polymer.map(position).collect();
+    chain.residues.retain(|residue| !residue.is_polymer || (2..=73).contains(&residue.number));
+    clean(&entry, &Options::default()).unwrap()
+}
+
+#[test]
+fn residues_that_are_missing_at_ends_of_chains_are_said() {
+    let said = |caps: Caps| {
+        let mut cleaned = without_ends();
+        complete(&mut cleaned, caps).unwrap();
+        let of_sequence = cleaned.decisions.iter().filter(|decision| decision.subject == Subject::Sequence);
+        of_sequence.map(ToString::to_string).collect::<Vec<String>>()
+    };
+    let advice = "--cap ACE,NME --cap-ends gives ends of chains caps without a charge";
+    let expected = [
+        format!(
+            "GLN 2 of chain A: the chain begins here with a charged amino group (1 residue of the sequence before this \
+             residue has no atoms; {advice})"
+        ),
+        format!(
+            "LEU 73 of chain A: the chain ends here with a charged carboxylate (3 residues of the sequence after this \
+             residue have no atoms; {advice})"
+        ),
+    ];
+    assert_eq!(said(Caps::None), expected);
+    let capped = said(Caps::GapsAndEnds);
+    assert!(capped[0].contains("begins here with a bond to ACE 1 of chain A (1 residue of"), "{capped:?}");
+    assert!(capped[1].contains("ends here with a bond to NME 74 of chain A (3 residues of"), "{capped:?}");
+}
+
+#[test]
+fn caps_have_numbers_that_no_other_residue_has() {
+    let labels = |shift: i32| {
+        let mut cleaned = without(|residue, _| (20..24).contains(&residue));
+        cleaned.structure.residues[20..72].iter_mut().for_each(|residue| residue.number -= shift);
+        complete(&mut cleaned, Caps::Gaps).unwrap();
+        let caps = (0..cleaned.structure.residues.len()).map(|index| cleaned.structure.residue_address(index));
+        let names = cleaned.structure.residues.iter().map(|residue| residue.name.clone());
+        names
+            .zip(caps)
+            .filter(|(name, _)| matches!(name.as_str(), "ACE" | "NME"))
+            .map(|(_, at)| at)
+            .collect::<Vec<String>>()
+    };
+    // residues 21 to 24 are missing
+    assert_eq!(labels(0), ["A:21", "A:24"]);
+    // the residues after the gap have the numbers 22 and on: both caps need 21
+    assert_eq!(labels(3), ["A:21", "A:22A"]);
+    // the numbers are consecutive
+    assert_eq!(labels(4), ["A:20A", "A:21A"]);
+}

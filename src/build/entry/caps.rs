@@ -1,5 +1,7 @@
 //! Caps of peptide chains in CHARMM's files, where the atoms of a cap belong to the capped residue.
 
+use std::collections::HashSet;
+
 use super::choose::{Picked, PickedAtom, label};
 use super::decision::{Decision, Subject};
 use super::table::{ResidueKind, standard_residue};
@@ -25,11 +27,36 @@ pub(crate) const CAPS: [Cap; 3] = [
     Cap { name: "NH2", end: "N", atoms: &[("N", "NT", "HT*")], is_before: false },
 ];
 
+/// Whether a residue name is that of a cap.
+pub(crate) fn is_cap(name: &str) -> bool {
+    CAPS.iter().any(|cap| cap.name == name)
+}
+
+/// Numbers and insertion codes of the residues of a chain.
+pub(crate) type Numbers = HashSet<(i32, Option<char>)>;
+
+/// Returns the number and insertion code of a cap, and adds them to the numbers of the chain. The number is that of the
+/// capped residue plus `step`. If a residue has this number, the cap has the number of the capped residue and the first
+/// insertion code that is free.
+pub(crate) fn number_of_cap(taken: &mut Numbers, capped: i32, step: i32) -> (i32, Option<char>) {
+    let next = (capped.saturating_add(step), None);
+    let coded = ('A'..='Z').map(|code| (capped, Some(code)));
+    let found = [next].into_iter().chain(coded).find(|number| !taken.contains(number)).unwrap_or(next);
+    taken.insert(found);
+    found
+}
+
 /// Makes residues of their own from the caps of an amino acid, and returns the residues in the order of the chain.
-/// Hydrogens of caps stay with the amino acid, since hydrogens are placed anew. `chain` is the identifier of the chain.
-pub(super) fn split(mut residue: Picked, chain: &str, decisions: &mut Vec<Decision>) -> Vec<Picked> {
+/// Hydrogens of caps stay with the amino acid, since hydrogens are placed anew. `chain` is the identifier of the chain,
+/// and `taken` has the numbers of its residues.
+pub(super) fn split(
+    mut residue: Picked,
+    chain: &str,
+    taken: &mut Numbers,
+    decisions: &mut Vec<Decision>,
+) -> Vec<Picked> {
     let is_amino = residue.standard.is_some_and(|standard| standard.kind == ResidueKind::Protein);
-    if !is_amino || CAPS.iter().any(|cap| cap.name == residue.name) {
+    if !is_amino || is_cap(&residue.name) {
         return vec![residue];
     }
     let (mut before, mut after) = (vec![], vec![]);
@@ -48,11 +75,12 @@ pub(super) fn split(mut residue: Picked, chain: &str, decisions: &mut Vec<Decisi
         let place = label(&residue.given, residue.number, residue.insertion_code, chain);
         decisions.push(Decision::new(Subject::Names, place, what, "CHARMM counts the atoms of a cap to the residue"));
         let step = if cap.is_before { -1 } else { 1 };
+        let (number, insertion_code) = number_of_cap(taken, residue.number, step);
         let made = Picked {
             name: cap.name.to_owned(),
             given: cap.name.to_owned(),
-            number: residue.number.saturating_add(step),
-            insertion_code: None,
+            number,
+            insertion_code,
             standard: standard_residue(cap.name),
             position: None,
             is_polymer: true,

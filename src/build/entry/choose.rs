@@ -66,6 +66,10 @@ pub(super) struct Choice {
     waters: usize,
     /// number of virtual sites of waters that were left out
     sites: usize,
+    /// numbers of the residues of each chain, by its identifier
+    numbers: HashMap<String, caps::Numbers>,
+    /// number of heavy atoms that were taken although their occupancy is zero
+    unoccupied: usize,
     /// number of residues that were left out because they mark the planes of the membrane
     marks: usize,
 }
@@ -73,6 +77,10 @@ pub(super) struct Choice {
 /// Chooses residues, alternative locations and names.
 pub(super) fn choose(entry: &Entry, options: &Options) -> Choice {
     let mut choice = Choice::default();
+    for chain in &entry.chains {
+        let numbers = chain.residues.iter().map(|residue| (residue.number, residue.insertion_code));
+        choice.numbers.entry(chain.id.clone()).or_default().extend(numbers);
+    }
     for (index, chain) in entry.chains.iter().enumerate() {
         let is_same_site = |a: &EntryResidue, b: &EntryResidue| {
             let is_same_place = (a.number, a.insertion_code) == (b.number, b.insertion_code);
@@ -206,7 +214,9 @@ impl Choice {
             return;
         }
         let picked = self.residue(entry, chain, &taken, found);
-        self.residues.extend(caps::split(picked, &entry.chains[chain].id, &mut self.decisions));
+        let id = &entry.chains[chain].id;
+        let taken = self.numbers.entry(id.clone()).or_default();
+        self.residues.extend(caps::split(picked, id, taken, &mut self.decisions));
     }
 
     fn residue(
@@ -252,6 +262,7 @@ impl Choice {
             let why = "md replaces a modified residue only if it differs from the standard residue in just one element";
             self.decisions.push(Decision::new(Subject::Modified, place, format!("kept {name}{parent}"), why));
         }
+        self.unoccupied += atoms.iter().filter(|atom| atom.element != 1 && atom.occupancy == 0.0).count();
         let picked = |atom: EntryAtom| PickedAtom { name: atom.name, element: atom.element, position: atom.position };
         Picked {
             chain,
@@ -367,6 +378,14 @@ impl Choice {
         if self.marks > 0 {
             let what = format!("left out {} DUM", counted(self.marks, "residue"));
             say(Subject::Selection, what, "residues DUM mark the planes of the membrane in files of OPM");
+        }
+        if self.unoccupied > 0 {
+            let what = format!("took {} with the occupancy 0.00", counted(self.unoccupied, "heavy atom"));
+            say(
+                Subject::Selection,
+                what,
+                "the entry states their positions, although the experiment may not show them",
+            );
         }
         if self.deuterium > 0 {
             let what = format!("replaced {} of deuterium by hydrogen", counted(self.deuterium, "atom"));

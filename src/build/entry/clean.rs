@@ -76,6 +76,13 @@ pub fn clean(entry: &Entry, options: &Options) -> Result<Cleaned, Problem> {
         let why = "md build uses one model: the first model, unless the user chooses another model";
         decisions.push(Decision::new(Subject::Model, "the whole entry", what, why));
     }
+    if let Some(line) = entry.continued.first() {
+        let more = entry.continued.len() - 1;
+        let more = if more > 0 { format!(" and of {more} more END records") } else { String::new() };
+        let what = format!("read the atoms after the END record in line {line}{more}");
+        let why = "they do not repeat the chains, residue numbers and names of earlier atoms, as another model does";
+        decisions.push(Decision::new(Subject::Model, "the whole entry", what, why));
+    }
     decisions.append(&mut choice.decisions);
     if choice.residues.is_empty() {
         return Err(Problem::new("no atoms are left").help("keep waters or hetero groups"));

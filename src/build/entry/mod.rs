@@ -28,6 +28,7 @@ mod cut;
 mod decision;
 mod disulfide;
 mod draft;
+mod ends;
 mod gaps;
 mod links;
 mod metals;
@@ -63,7 +64,7 @@ pub use names::residue_name;
 pub(crate) use names::{CARRIERS, is_standard};
 pub(crate) use near::Grid;
 pub use options::Options;
-pub(crate) use overlap::{SAME_PLACE, check as check_places};
+pub(crate) use overlap::{SAME_PLACE, check as check_places, contacts};
 pub use table::{ResidueKind, StandardResidue, standard_residue};
 
 /// Reads an entry from a PDB or PDBx/mmCIF file, which may be compressed. `model` is the number of the model in the

@@ -15,6 +15,8 @@ pub struct Entry {
     pub models: usize,
     /// number of the model that was read
     pub model: i32,
+    /// lines of the END records of a PDB file after which the model continues
+    pub continued: Vec<usize>,
     /// chains in the order of the file
     pub chains: Vec<Chain>,
     /// names of the units from which assemblies are built: `label_asym_id` in PDBx/mmCIF, chain identifiers in PDB

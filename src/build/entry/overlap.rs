@@ -11,7 +11,7 @@ use super::decision::{Decision, Subject};
 use super::metals::{DONORS, is_metal};
 use super::model::{Entry, LinkKind};
 use super::near::Grid;
-use crate::structure::Structure;
+use crate::structure::{Structure, bonds_between, neighbours};
 
 /// Distance (nm) below which a water or an ion counts as overlapping with another atom. The oxygens of waters around
 /// lithium, the smallest common ion, are at 0.19 nm (H. Ohtaki and T. Radnai, Chem. Rev. 93, 1157 (1993),
@@ -23,6 +23,15 @@ const SHARED_PLACE: f64 = 0.18;
 const METAL_AND_DONOR: f64 = 0.12;
 /// Distance (nm) below which two atoms cannot both exist. The shortest bond, O–H, is 0.096 nm long.
 pub(crate) const SAME_PLACE: f64 = 0.08;
+/// Distance (nm) below which two heavy atoms of different residues cannot both exist without a bond. The shortest bonds
+/// of heavy atoms in biomolecules, C=O, are 0.120 nm long (F. H. Allen et al., J. Chem. Soc. Perkin Trans. 2, S1
+/// (1987), doi:10.1039/P298700000S1).
+const SHORTEST_HEAVY: f64 = 0.12;
+/// Distance (nm) up to which two heavy atoms of different residues without a bond are reported. Heavy atoms in contact
+/// are farther apart: the shortest hydrogen bonds are 0.24 nm long.
+const CONTACT: f64 = 0.2;
+/// Largest number of contacts that are reported one by one.
+const MOST_CONTACTS: usize = 20;
 /// Length (nm) of the longest bond that is accepted. The longest bond in standard residues, S–S, is 0.205 nm long. The
 /// limit is larger, because some structures are inaccurate.
 const LONGEST_BOND: f64 = 0.3;
@@ -132,6 +141,50 @@ pub(crate) fn check(structure: &Structure, positions: &[Vec3], lightest: u8) -> 
     Ok(())
 }
 
+/// Returns a decision for each pair of heavy atoms of different residues that are nearer than [`CONTACT`] without a
+/// bond. Fails if two of these atoms are nearer than [`SHORTEST_HEAVY`]. Atoms that have a bond to the same atom do not
+/// count, and neither do a metal and an atom that coordinates it.
+pub(crate) fn contacts(structure: &Structure, positions: &[Vec3]) -> Result<Vec<Decision>, Problem> {
+    let residue_of = structure.residue_of_atoms();
+    let element = |atom: u32| structure.atoms[atom as usize].element;
+    let heavy = || (0..structure.atoms.len() as u32).filter(|&atom| element(atom) > 1);
+    let bonded = neighbours(structure.atoms.len(), &structure.bonds);
+    let grid = Grid::new(positions, heavy(), CONTACT);
+    let mut found = vec![];
+    for a in heavy() {
+        for (distance, b) in grid.around(a) {
+            let is_bond = |metal, donor| is_metal(metal) && DONORS.contains(&donor) && distance > METAL_AND_DONOR;
+            let [first, second] = [a, b].map(element);
+            if a < b
+                && residue_of[a as usize] != residue_of[b as usize]
+                && !is_bond(first, second)
+                && !is_bond(second, first)
+                && bonds_between(&bonded, a as usize, b as usize, 2).is_none()
+            {
+                found.push((distance, [a, b].map(|atom| structure.atom_label(atom as usize))));
+            }
+        }
+    }
+    found.sort_by(|a, b| a.0.total_cmp(&b.0));
+    if let Some((distance, [a, b])) = found.first().filter(|(distance, _)| *distance < SHORTEST_HEAVY) {
+        let help = "remove one of the two overlapping atoms or residues from the file";
+        return Err(Problem::new(format!("{a} and {b} are {distance:.3} nm apart")).help(help));
+    }
+    let why = "atoms without a bond are farther apart: check these atoms, which may be misplaced or lack a bond";
+    let more = found.len().saturating_sub(MOST_CONTACTS);
+    let listed = found.into_iter().take(MOST_CONTACTS);
+    let say = |place: String, what: String| Decision::new(Subject::Bonds, place, what, why);
+    let mut decisions: Vec<Decision> = listed
+        .map(|(distance, atoms)| {
+            say(atoms.join(" and "), format!("made no bond, although they are {distance:.3} nm apart"))
+        })
+        .collect();
+    if more > 0 {
+        decisions.push(say("the whole entry".to_owned(), format!("{more} more pairs are up to {CONTACT} nm apart")));
+    }
+    Ok(decisions)
+}
+
 /// Returns the atom to which a hydrogen is bonded, or the atom itself if it is no hydrogen with one bond.
 fn heavy_atom(structure: &Structure, atom: u32) -> u32 {
     let partner = |&[a, b]: &[u32; 2]| (a == atom).then_some(b).or((b == atom).then_some(a));
@@ -201,6 +254,41 @@ REMARK 350   BIOMT3   2  0.000000  0.000000  1.000000        0.00000
         let found = clean(&parse(text.as_bytes(), None).unwrap(), &Options::default()).unwrap();
         let what = "left out 1 waters and ions, among them ZN 2 of chain A";
         assert!(found.decisions.iter().any(|decision| decision.what == what), "{:?}", found.decisions);
+    }
+
+    #[test]
+    fn contacts_of_residues_without_a_bond_are_refused_or_reported() {
+        // two residues of one atom each, and an atom of the first residue that is bonded to both
+        let found = |elements: [u8; 2], distance: f64, bonds: &[[u32; 2]]| {
+            let residue =
+                |number: i32, first| Residue { name: "LIG".to_owned(), number, insertion_code: None, chain: 0, first };
+            let atom = |name: &str, element| Atom { name: name.to_owned(), element };
+            let structure = Structure {
+                chains: vec!["A".to_owned()],
+                residues: vec![residue(1, 0), residue(2, 2)],
+                atoms: vec![atom("M", 6), atom("A", elements[0]), atom("B", elements[1])],
+                bonds: bonds.to_vec(),
+            };
+            let places = [vec3(0.0, 1.0, 0.0), vec3(0.0, 0.0, 0.0), vec3(distance, 0.0, 0.0)];
+            let of_text = |decisions: Vec<Decision>| decisions.iter().map(ToString::to_string).collect::<Vec<String>>();
+            contacts(&structure, &places).map(of_text).map_err(|problem| problem.message)
+        };
+        let none = Ok(vec![]);
+        let refusal = "A of LIG 1 of chain A and B of LIG 2 of chain A are 0.119 nm apart";
+        assert_eq!(found([6, 8], 0.119, &[]), Err(refusal.to_owned()));
+        for distance in [0.121, 0.199] {
+            let said = found([8, 8], distance, &[]).unwrap();
+            let expected = format!("B of LIG 2 of chain A: made no bond, although they are {distance:.3} nm apart");
+            assert!(said.len() == 1 && said[0].contains(&expected), "{said:?}");
+        }
+        // a disulfide bond is 0.205 nm long
+        assert_eq!(found([16, 16], 0.205, &[]), none);
+        // hydrogens, bonds, atoms with a bond to the same atom, and metals with atoms that coordinate them
+        assert_eq!(found([1, 8], 0.1, &[]), none);
+        assert_eq!(found([6, 7], 0.11, &[[1, 2]]), none);
+        assert_eq!(found([6, 7], 0.11, &[[0, 1], [0, 2]]), none);
+        assert_eq!([found([30, 8], 0.17, &[]), found([16, 26], 0.17, &[])], [none.clone(), none]);
+        assert!(found([30, 8], 0.11, &[]).is_err() && found([30, 6], 0.17, &[]).unwrap().len() == 1);
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Reader of entries in the PDB format 3.3 of the wwPDB.
 //!
-//! `MODEL` and `ENDMDL` enclose models. In files without `MODEL` and `ENDMDL`, an `END` record that is followed by
-//! atoms ends a model. A chain ends at its `TER` record. Residues after the `TER` record are usually ligands and
-//! waters. However, a standard polymer residue in an `ATOM` record after `TER` begins another chain with the same
-//! identifier.
+//! `MODEL` and `ENDMDL` enclose models. In files without `MODEL` and `ENDMDL`, an `END` record ends a model if the
+//! atoms after the record repeat those of the model; otherwise the model continues ([`ends`]). A chain ends at its
+//! `TER` record. Residues after the `TER` record are usually ligands and waters. However, a standard polymer residue in
+//! an `ATOM` record after `TER` begins another chain with the same identifier.
 
 use std::collections::HashMap;
 
@@ -12,6 +12,7 @@ use md_engine::format::coordinates::cell_of;
 use md_engine::format::pdb::lines::{AtomLine, number, record, residue_number, text};
 use md_engine::units::ANGSTROM;
 
+use super::ends;
 use super::model::{
     Address, Assembly, Entry, EntryAtom, Generator, Link, LinkKind, Modified, Operator, SequencePosition,
 };
@@ -27,12 +28,17 @@ const SERIAL: usize = 5;
 
 /// Reads an entry. `wanted` is the number of the model; `None` means the first model.
 pub(super) fn read(bytes: &[u8], wanted: Option<i32>) -> Parsed<Entry> {
+    let joints = ends::joints(bytes)?;
     let mut reader = Reader { wanted, ..Reader::default() };
     for (index, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
+        if joints.binary_search(&(index + 1)).is_ok() {
+            reader.part += 1;
+            continue;
+        }
         let (name, line) = record(line);
         reader.record(&name, line).map_err(|problem| problem.at_line(index + 1))?;
     }
-    Ok(reader.finish())
+    Ok(Entry { continued: joints, ..reader.finish() })
 }
 
 #[derive(Default)]
@@ -53,10 +59,13 @@ struct Reader<'a> {
     last: Option<usize>,
     /// whether a TER record has ended the chain, for each chain
     ended: Vec<bool>,
-    /// atom with each serial number; `None` if several atoms have the same serial number
-    serials: HashMap<&'a str, Option<Place>>,
-    /// pairs of serial numbers from CONECT records
-    connections: Vec<[&'a str; 2]>,
+    /// number of END records after which the model has continued
+    part: usize,
+    /// atom with each serial number, in each part and in the whole file; `None` if several atoms have the same serial
+    /// number
+    serials: HashMap<(Option<usize>, &'a str), Option<Place>>,
+    /// pairs of serial numbers from CONECT records, with the part that has the record
+    connections: Vec<(usize, [&'a str; 2])>,
     /// sequence of each chain
     sequences: HashMap<String, Vec<SequencePosition>>,
     /// rows of the current operator of an assembly that have been read
@@ -154,14 +163,17 @@ impl<'a> Reader<'a> {
             },
         });
         self.last = Some(index);
-        self.serials.entry(atom.serial_number()).and_modify(|found| *found = None).or_insert(Some(place));
+        for part in [Some(self.part), None] {
+            let found = self.serials.entry((part, atom.serial_number()));
+            found.and_modify(|found| *found = None).or_insert(Some(place));
+        }
         Ok(())
     }
 
     fn connect(&mut self, line: &'a [u8]) {
         let [first, others @ ..] = CONECT.map(|start| text(line, start..start + SERIAL));
         let others = others.into_iter().filter(|other| !other.is_empty());
-        self.connections.extend(others.map(|other| [first, other]));
+        self.connections.extend(others.map(|other| (self.part, [first, other])));
     }
 
     fn sequence(&mut self, line: &[u8]) {
@@ -248,8 +260,12 @@ impl<'a> Reader<'a> {
     }
 
     fn finish(mut self) -> Entry {
-        let place = |serial: &str| self.serials.get(serial).copied().flatten();
-        let pairs = self.connections.iter().filter_map(|pair| Some([place(pair[0])?, place(pair[1])?]));
+        // structures that were joined may have the same serial numbers
+        let place = |part: usize, serial: &str| {
+            let own = self.serials.get(&(Some(part), serial));
+            own.or_else(|| self.serials.get(&(None, serial))).copied().flatten()
+        };
+        let pairs = self.connections.iter().filter_map(|&(part, [a, b])| Some([place(part, a)?, place(part, b)?]));
         let mut pairs: Vec<[Place; 2]> = pairs.map(|[a, b]| [a.min(b), a.max(b)]).filter(|[a, b]| a != b).collect();
         pairs.sort_unstable();
         pairs.dedup();

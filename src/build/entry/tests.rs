@@ -3,6 +3,7 @@
 mod bonds;
 mod choices;
 mod damage;
+mod ends;
 mod mmcif;
 mod sequences;
 

@@ -143,6 +143,7 @@ pub fn build(mut entry: Entry, settings: &Settings) -> Result<Built> {
     let mut cleaned = entry::clean(&entry, &options)?;
     // hydrogens are not checked, because hydrogens of the entry are replaced
     entry::check_places(&cleaned.structure, &cleaned.positions, 2)?;
+    cleaned.decisions.extend(entry::contacts(&cleaned.structure, &cleaned.positions)?);
     requests::open_disulfides(&mut cleaned, &settings.variants)?;
     let lacks_sugars = has_glycans && !glycans::is_known(&model.field);
     complete(&mut cleaned, settings.caps)

@@ -3,15 +3,17 @@
 use md_engine::error::{Problem, Result};
 
 use super::ResidueName;
+use crate::entry::caps::is_cap;
 use crate::entry::{Cleaned, Decision, Subject};
 use crate::hydrogens;
 use crate::structure::{Residue, Structure};
 
-/// Returns the index of the residue that the user names in an option.
+/// Returns the index of the residue that the user names in an option. Caps have no variants and cannot be turned.
 fn find(structure: &Structure, name: &ResidueName, help: &str) -> Result<usize> {
     let is_named = |residue: &Residue| {
         let chain = &structure.chains[residue.chain as usize];
-        (chain, residue.number, residue.insertion_code) == (&name.chain, name.number, name.insertion_code)
+        let address = (chain, residue.number, residue.insertion_code);
+        address == (&name.chain, name.number, name.insertion_code) && !is_cap(&residue.name)
     };
     let problem = || {
         let code = name.insertion_code.map(String::from).unwrap_or_default();
@@ -117,6 +119,18 @@ mod tests {
         assert_eq!((cleaned.disulfides.len(), cleaned.structure.bonds.len()), (0, 0));
         let said = cleaned.decisions[0].to_string();
         assert!(said.contains("CYS 1 of chain A and SG of CYS 2 of chain A: removed the disulfide bond"), "{said}");
+    }
+
+    #[test]
+    fn caps_are_not_the_residues_of_an_option() {
+        let mut cleaned = cysteines();
+        let (first, second) = cleaned.structure.residues.split_at_mut(1);
+        (first[0].name, first[0].number) = ("NME".into(), second[0].number);
+        assert_eq!(variants(&cleaned, &[named(2, None, "CYX")]).unwrap(), [(1, "CYX".to_owned())]);
+        assert_eq!(flips(&cleaned, &[named(2, None, "").0]).unwrap(), [1]);
+        cleaned.structure.residues[0].number = 0;
+        let message = variants(&cleaned, &[named(0, None, "CYX")]).unwrap_err().to_string();
+        assert!(message.contains("there is no residue 0 in chain"), "{message}");
     }
 
     #[test]

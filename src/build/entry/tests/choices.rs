@@ -324,3 +324,29 @@ fn a_free_amino_acid_is_dropped_with_other_molecules() {
     };
     assert_eq!([names(true), names(false)], ["ALA SER GLY", "ALA SER"]);
 }
+
+#[test]
+fn atoms_without_occupancy_are_counted() {
+    let line = |name, occupancy, element| Line { name, residue: "SER", occupancy, element, ..Line::default() }.text();
+    let text = |occupancy: f64| {
+        let side = [line("CB", occupancy, "C"), line("OG", occupancy, "O"), line("HG", occupancy, "H")].concat();
+        format!("{}{side}", line("CA", 1.0, "C"))
+    };
+    // hydrogens are replaced, so that their occupancies do not matter
+    let said = cleaned(&text(0.0)).said(Subject::Selection);
+    assert!(said.len() == 1 && said[0].contains("took 2 heavy atoms with the occupancy 0.00"), "{said:?}");
+    assert_eq!(cleaned(&text(0.01)).said(Subject::Selection), [""; 0]);
+    // atoms at a location that was not chosen are not used
+    let other = Line { name: "CA", residue: "SER", location: 'B', occupancy: 0.0, ..Line::default() }.text();
+    let taken = Line { name: "CA", residue: "SER", location: 'A', occupancy: 1.0, ..Line::default() }.text();
+    assert_eq!(cleaned(&[taken, other].concat()).said(Subject::Selection), [""; 0]);
+}
+
+#[test]
+fn caps_of_charmm_get_numbers_that_are_free() {
+    let line = |name, x, y| Line { name, residue: "ALA", number: 1, at: [x, y, 0.0], ..Line::default() }.text();
+    let methyl = [line("NT", 3.6, 0.7), line("CAT", 4.9, 0.2)].concat();
+    let found = cleaned(&format!("{}{methyl}{}", amino_acid("ALA", 'A', 1, 0.0), amino_acid("GLY", 'A', 2, 9.0)));
+    let labels: Vec<String> = (0..3).map(|index| found.structure.residue_label(index)).collect();
+    assert_eq!(labels, ["ALA 1 of chain A", "NME 1A of chain A", "GLY 2 of chain A"]);
+}
