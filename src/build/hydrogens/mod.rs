@@ -74,7 +74,7 @@ pub fn variant_of_name(name: &str) -> Option<&'static str> {
         ("GLUP", "GLH"),
         ("LYN", "LYN"),
         ("LSN", "LYN"),
-        ("CYM", "CYX"),
+        ("CYM", "CYM"),
     ];
     NAMES.iter().find(|(alias, _)| *alias == name).map(|(_, variant)| *variant)
 }

@@ -51,7 +51,7 @@ pub(super) fn decisions(hydrogenated: &Hydrogenated, ph: f64) -> Vec<Decision> {
             (true, None) => summary.add(name, &why(choice.reason, None)),
             (false, _) => single.push(decision(
                 structure.residue_label(choice.residue),
-                format!("is {}", state(structure, choice)),
+                format!("is {}", state(choice)),
                 why(choice.reason, pka.map(|pka| (pka, differs))),
             )),
         }
@@ -87,7 +87,7 @@ fn contradiction(structure: &Structure, found: &Contradiction, choices: &[Choice
         false => Some(format!("{verb} {}", names.join(" and "))),
     };
     let parts: Vec<String> = [list("has", extra), list("lacks", absent)].into_iter().flatten().collect();
-    let chosen = choices.iter().find(|choice| choice.residue == *index).map_or("", |choice| state(structure, choice));
+    let chosen = choices.iter().find(|choice| choice.residue == *index).map_or("", |choice| state(choice));
     let address = structure.residue_address(*index);
     let option = variant.as_ref().map(|name| format!("; --variant {address}={name} keeps it"));
     let why = format!(
@@ -138,20 +138,9 @@ fn explanation(pka: &Pka) -> String {
     format!("pKa {:.1}: {:.1} in water{}", pka.value(), pka.group.in_water(), listed.concat())
 }
 
-/// Returns a description of the variant of a residue. The variant CYX without a disulfide bond is a thiolate.
-fn state<'a>(structure: &Structure, choice: &'a Choice) -> &'a str {
-    let is_open = || {
-        let sulfur = structure.atom_named(choice.residue, "SG");
-        let is_bonded = |&[a, b]: &[u32; 2]| {
-            let is_sulfur = |atom: u32| structure.atoms[atom as usize].element == 16;
-            [a, b].map(|atom| Some(atom as usize)).contains(&sulfur) && is_sulfur(a) && is_sulfur(b)
-        };
-        !structure.bonds.iter().any(is_bonded)
-    };
-    match choice.variant.as_str() {
-        "CYX" if choice.reason != Reason::Disulfide && is_open() => "CYM, a thiolate",
-        variant => variant,
-    }
+/// Returns the name of a variant, with an explanation of the thiolate of cysteine.
+fn state(choice: &Choice) -> &str {
+    if choice.variant == "CYM" { "CYM, a thiolate" } else { &choice.variant }
 }
 
 /// Returns the reason for a protonation state as text. `pka` is the pKa in the protein. The flag in `pka` is true if
@@ -298,7 +287,7 @@ mod tests {
 
     #[test]
     fn a_pka_does_not_contradict_what_a_metal_decides() {
-        let mut found = hydrogenated(&[("CYS", "CYX", Ionizable::Cys, Shifts { ions: -2.5, ..Shifts::default() })]);
+        let mut found = hydrogenated(&[("CYS", "CYM", Ionizable::Cys, Shifts { ions: -2.5, ..Shifts::default() })]);
         found.choices[0].reason = Reason::Metal;
         let texts: Vec<String> = decisions(&found, 7.0).iter().map(Decision::to_string).collect();
         assert_eq!(texts, ["CYS 1 of chain A: is CYM, a thiolate (it coordinates a metal)"]);
