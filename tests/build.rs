@@ -73,9 +73,9 @@ fn the_same_wishes_give_the_same_files() {
     assert!(log.contains("waters with extra points have an H–H bond of the same geometry"), "{log}");
 }
 
-/// Readers of an AMBER topology derive the virtual site of a water from the bond between its hydrogens. The geometries of
-/// OPC (S. Izadi, R. Anandakrishnan, A. V. Onufriev, J. Phys. Chem. Lett. 5, 3863 (2014)) and of TIP4P-Ew (H. W. Horn et
-/// al., J. Chem. Phys. 120, 9665 (2004)) give the lengths (Å) of this bond and of the bond to the virtual site.
+/// Readers of an AMBER topology derive the virtual site of a water from the bond between its hydrogens. The geometries
+/// of OPC (S. Izadi, R. Anandakrishnan, A. V. Onufriev, J. Phys. Chem. Lett. 5, 3863 (2014)) and of TIP4P-Ew (H. W. Horn
+/// et al., J. Chem. Phys. 120, 9665 (2004)) give the lengths (Å) of this bond and of the bond to the virtual site.
 #[test]
 fn waters_with_four_sites_have_an_amber_topology() {
     let folder = tempfile::tempdir().unwrap();

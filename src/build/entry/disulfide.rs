@@ -1,5 +1,5 @@
-//! Disulfide bonds between cysteines, which are stated in the file or found by the distances between sulfur atoms. Names
-//! of residues can state a disulfide bond (`CYX`) or a thiolate (`CYM`).
+//! Disulfide bonds between cysteines, which are stated in the file or found by the distances between sulfur atoms.
+//! Names of residues can state a disulfide bond (`CYX`) or a thiolate (`CYM`).
 
 use std::collections::HashSet;
 
@@ -14,9 +14,8 @@ use super::near::Grid;
 /// contact, whose distance is 0.36 nm (A. Bondi, J. Phys. Chem. 68, 441 (1964)).
 const BONDED: [f64; 2] = [0.18, 0.25];
 
-/// Largest length (nm) at which a disulfide bond that the file states, with a record or with the names of both residues,
-/// is accepted. The value is the cutoff of
-/// `Topology.createDisulfideBonds` in OpenMM 8.
+/// Largest length (nm) at which a disulfide bond is accepted that the file states with a record or with the names of
+/// both residues. The value is the cutoff of `Topology.createDisulfideBonds` in OpenMM 8.
 const LONGEST_STATED: f64 = 0.3;
 
 /// Residue names of AMBER and GROMACS for a cysteine with a disulfide bond.
@@ -116,7 +115,8 @@ fn report_unpaired(draft: &Draft<'_>, taken: &HashSet<u32>, decisions: &mut Vec<
     }
 }
 
-/// Returns the sulfur atoms of cysteines without a hydrogen, in ascending order. Sulfur atoms of thiolates are left out.
+/// Returns the sulfur atoms of cysteines without a hydrogen, in ascending order. Sulfur atoms of thiolates are left
+/// out.
 fn free_sulfurs(draft: &Draft<'_>) -> Vec<u32> {
     let is_cysteine = |&index: &usize| draft.structure.residues[index].name == "CYS";
     let cysteines = (0..draft.copies.len()).filter(is_cysteine).filter(|&index| !is_named(draft, index, &[THIOLATE]));
