@@ -30,6 +30,7 @@ use center::{Center, Place};
 use energy::Surroundings;
 pub use flips::{Flips, MARGIN, Orientation};
 use metals::Metals;
+pub(crate) use pka::TIE;
 pub use pka::{Ionizable, Pka, Shifts};
 pub use protonation::{Choice, PkaModel, Reason};
 use rotors::Rotor;

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use crate::entry::{Decision, Subject};
-use crate::hydrogens::{Choice, Contradiction, Hydrogenated, Ionizable, Pka, Reason};
-use crate::structure::Structure;
+use crate::hydrogens::{Choice, Contradiction, Hydrogenated, Ionizable, Pka, Reason, TIE};
+use crate::structure::{Residue, Structure};
 
 /// Largest difference between pKa and pH at which the protonation state of a group counts as uncertain. The
 /// root-mean-square deviation of predicted pKa values from experiments is 0.8 for Asp and Glu (Olsson et al. 2011,
@@ -74,6 +74,7 @@ pub(super) fn decisions(hydrogenated: &Hydrogenated, ph: f64) -> Vec<Decision> {
     }
     let mut all = summary.decisions(ph);
     all.extend(single);
+    all.extend(divided(hydrogenated, ph));
     all.extend(uncertain(hydrogenated, ph));
     all.extend(hydrogenated.contradictions.iter().map(|found| contradiction(structure, found, choices)));
     all
@@ -173,6 +174,41 @@ fn why(reason: Reason, pka: Option<(&Pka, bool)>) -> String {
     }
 }
 
+/// Decisions about equivalent groups with different protonation states. Groups are equivalent if their residues have
+/// the same name and number in different chains, and if the shifts that depend on the positions of atoms alone are
+/// equal.
+fn divided(hydrogenated: &Hydrogenated, ph: f64) -> Vec<Decision> {
+    let Hydrogenated { structure, choices, pkas, .. } = hydrogenated;
+    let mut classes: BTreeMap<(Ionizable, i32, Option<char>), Vec<Vec<&Pka>>> = BTreeMap::new();
+    for pka in pkas.iter().filter(|pka| has_forms(pka.group) && !is_set(pka, choices)) {
+        let residue = &structure.residues[pka.residue];
+        let classes = classes.entry((pka.group, residue.number, residue.insertion_code)).or_default();
+        let geometry = |pka: &Pka| [pka.shifts.desolvation, pka.shifts.reorganisation, pka.shifts.ions];
+        let is_equal = |other: &Pka| geometry(pka).iter().zip(geometry(other)).all(|(a, b)| (a - b).abs() < TIE);
+        match classes.iter_mut().find(|class| is_equal(class[0])) {
+            Some(class) => class.push(pka),
+            None => classes.push(vec![pka]),
+        }
+    }
+    let chains = |class: &[&Pka]| {
+        let chain = |pka: &&Pka| structure.chains[structure.residues[pka.residue].chain as usize].as_str();
+        class.iter().map(chain).collect::<Vec<&str>>().join(", ")
+    };
+    let of_class = |class: Vec<&Pka>| {
+        let (with, without): (Vec<&Pka>, Vec<&Pka>) = class.iter().partition(|pka| ph < pka.value());
+        if with.is_empty() || without.is_empty() {
+            return None;
+        }
+        let Residue { name, number, .. } = &structure.residues[class[0].residue];
+        let what =
+            format!("has the proton in the chains {}, and lacks it in the chains {}", chains(&with), chains(&without));
+        let why = "these groups have equal surroundings; if two of them interact, the earlier group has the higher pKa; \
+                   --variant chooses by hand";
+        Some(decision(format!("{name} {number} of {} equivalent chains", class.len()), what, why.to_owned()))
+    };
+    classes.into_values().flatten().filter_map(of_class).collect()
+}
+
 /// Decision that lists the groups whose pKa is near the pH; `None` if there are no such groups. Variants that a metal,
 /// the user or the file decides are not listed.
 fn uncertain(hydrogenated: &Hydrogenated, ph: f64) -> Option<Decision> {
@@ -226,7 +262,6 @@ impl Summary {
 mod tests {
     use super::*;
     use crate::hydrogens::Shifts;
-    use crate::structure::Residue;
 
     /// Returns a structure whose residues have no atoms, with a variant and a pKa for each residue.
     fn hydrogenated(residues: &[(&str, &str, Ionizable, Shifts)]) -> Hydrogenated {
@@ -291,6 +326,25 @@ mod tests {
         found.choices[0].reason = Reason::Metal;
         let texts: Vec<String> = decisions(&found, 7.0).iter().map(Decision::to_string).collect();
         assert_eq!(texts, ["CYS 1 of chain A: is CYM, a thiolate (it coordinates a metal)"]);
+    }
+
+    #[test]
+    fn equivalent_groups_with_different_states_are_named() {
+        let shifts = |charges: f64, desolvation: f64| Shifts { desolvation, charges, ..Shifts::default() };
+        // the first two groups differ in their charges only, and the third group is buried more deeply
+        let mut found = hydrogenated(&[
+            ("GLU", "GLH", Ionizable::Glu, shifts(3.0, 1.0)),
+            ("GLU", "GLU", Ionizable::Glu, shifts(0.0, 1.0)),
+            ("GLU", "GLH", Ionizable::Glu, shifts(3.0, 1.1)),
+        ]);
+        found.structure.chains = ["A", "B", "C"].map(str::to_owned).to_vec();
+        for (chain, residue) in found.structure.residues.iter_mut().enumerate() {
+            (residue.chain, residue.number) = (chain as u32, 154);
+        }
+        let texts: Vec<String> = decisions(&found, 7.0).iter().map(Decision::to_string).collect();
+        let named: Vec<&String> = texts.iter().filter(|text| text.contains("equivalent")).collect();
+        let expected = "GLU 154 of 2 equivalent chains: has the proton in the chains A, and lacks it in the chains B";
+        assert!(named.len() == 1 && named[0].starts_with(expected), "{texts:?}");
     }
 
     #[test]
