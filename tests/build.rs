@@ -73,31 +73,6 @@ fn the_same_wishes_give_the_same_files() {
     assert!(log.contains("waters with extra points have an H–H bond of the same geometry"), "{log}");
 }
 
-/// Readers of an AMBER topology derive the virtual site of a water from the bond between its hydrogens. The geometries
-/// of OPC (S. Izadi, R. Anandakrishnan, A. V. Onufriev, J. Phys. Chem. Lett. 5, 3863 (2014)) and of TIP4P-Ew (H. W. Horn
-/// et al., J. Chem. Phys. 120, 9665 (2004)) give the lengths (Å) of this bond and of the bond to the virtual site.
-#[test]
-fn waters_with_four_sites_have_an_amber_topology() {
-    let folder = tempfile::tempdir().unwrap();
-    cut(folder.path(), |line| line.starts_with("HETATM") && &line[22..26] == "  77");
-    for (water, oh, angle, site) in [("opc", 0.8724, 103.6_f64, 0.1594), ("tip4pew", 0.9572, 104.52, 0.125)] {
-        done(md(folder.path()).args(["build", "cut.pdb", "-o", water, "--water", water, "--size", "2.7 nm"]));
-        let text = std::fs::read_to_string(folder.path().join(water).join("system.prmtop")).unwrap();
-        let section = text.split("%FLAG BOND_EQUIL_VALUE").nth(1).unwrap().split("%FLAG").next().unwrap();
-        let numbers = section.lines().skip(2).flat_map(str::split_whitespace);
-        let mut lengths: Vec<f64> = numbers.map(|number| number.parse().unwrap()).collect();
-        lengths.sort_by(f64::total_cmp);
-        let hh = 2.0 * oh * (0.5 * angle.to_radians()).sin();
-        // the force-field files round the angle to 1e-5 rad and the weights of the site to 1e-4
-        assert!(
-            lengths.len() == 3 && lengths.iter().zip([site, oh, hh]).all(|(a, b)| (a - b).abs() < 1e-3),
-            "{lengths:?}"
-        );
-        let check = done(md(folder.path()).args(["check", &format!("{water}/input.toml")]));
-        assert!(check.contains("net charge 0 e"), "{check}");
-    }
-}
-
 #[test]
 fn wishes_that_cannot_be_met_are_refused() {
     let folder = tempfile::tempdir().unwrap();

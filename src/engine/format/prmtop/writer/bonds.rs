@@ -80,8 +80,8 @@ fn refuse_others(bonded: &BondedTerms) -> Parsed<()> {
 }
 
 /// Returns the H–H bonds of waters with extra points whose geometry is given by an angle term. The key is the index of
-/// the angle term. The length of the bond follows from the O–H bonds and the angle θ: r² = a² + b² − 2ab cos θ. Readers of the
-/// format derive the positions of extra points from the H–H bond.
+/// the angle term. The length of the bond follows from the O–H bonds and the angle θ: r² = a² + b² − 2ab cos θ. Readers
+/// of the format derive the positions of extra points from the H–H bond.
 fn braces(topology: &Topology) -> BTreeMap<usize, Bond> {
     let oxygens = topology.virtual_sites.iter().filter_map(|site| site.construction.atoms().first().copied());
     let oxygens: HashSet<u32> = oxygens.collect();
