@@ -58,9 +58,9 @@ fn a_build_can_be_repeated_from_its_record() {
     assert_eq!(json["settings"]["parameter_files"].as_array().unwrap().len(), 5, "{json}");
 }
 
-/// Tests the bonds from which readers of an AMBER topology derive the virtual site of a water. The geometries of OPC (S.
-/// Izadi, R. Anandakrishnan, A. V. Onufriev, J. Phys. Chem. Lett. 5, 3863 (2014)) and of TIP4P-Ew (H. W. Horn et al., J.
-/// Chem. Phys. 120, 9665 (2004)) give the lengths (Å) of the H–H bond and of the bond to the virtual site.
+/// Tests the bonds from which readers of an AMBER topology derive the virtual site of a water. The geometries of OPC
+/// (S. Izadi, R. Anandakrishnan, A. V. Onufriev, J. Phys. Chem. Lett. 5, 3863 (2014)) and of TIP4P-Ew (H. W. Horn et
+/// al., J. Chem. Phys. 120, 9665 (2004)) give the lengths (Å) of the H–H bond and of the bond to the virtual site.
 #[test]
 fn waters_with_four_sites_have_an_amber_topology() {
     let folder = tempfile::tempdir().unwrap();
