@@ -174,12 +174,15 @@ fn why(reason: Reason, pka: Option<(&Pka, bool)>) -> String {
     }
 }
 
+/// Kind of a group, and number and insertion code of its residue.
+type Site = (Ionizable, i32, Option<char>);
+
 /// Decisions about equivalent groups with different protonation states. Groups are equivalent if their residues have
 /// the same name and number in different chains, and if the shifts that depend on the positions of atoms alone are
 /// equal.
 fn divided(hydrogenated: &Hydrogenated, ph: f64) -> Vec<Decision> {
     let Hydrogenated { structure, choices, pkas, .. } = hydrogenated;
-    let mut classes: BTreeMap<(Ionizable, i32, Option<char>), Vec<Vec<&Pka>>> = BTreeMap::new();
+    let mut classes: BTreeMap<Site, Vec<Vec<&Pka>>> = BTreeMap::new();
     for pka in pkas.iter().filter(|pka| has_forms(pka.group) && !is_set(pka, choices)) {
         let residue = &structure.residues[pka.residue];
         let classes = classes.entry((pka.group, residue.number, residue.insertion_code)).or_default();
