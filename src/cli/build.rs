@@ -1,6 +1,7 @@
 //! `md build`: makes a system from an entry of the Protein Data Bank.
 
 mod input;
+mod record;
 mod topology;
 
 use std::io::Write;
@@ -19,6 +20,7 @@ use crate::observe::replace::replace_synced;
 use crate::prepare::ForceOptions;
 use crate::run::SHRINKING;
 use crate::units::Dimension;
+use record::Record;
 use topology::WrittenTopology;
 
 /// Names of the files that `md build` writes.
@@ -190,9 +192,14 @@ impl Build {
             return Err(problem.help("choose another folder with -o, or remove the existing folder").into());
         }
         let entry = md_build::entry::read(&self.entry, self.model)?;
-        let built = build(entry, &settings).map_err(|error| in_file(error, &self.entry))?;
+        let mut built = build(entry, &settings).map_err(|error| in_file(error, &self.entry))?;
         check_cell(&built)?;
-        let log = log(&built);
+        let given = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned());
+        let record = Record { options: self, settings: &settings, arguments: record::arguments(given) };
+        if let Some(decision) = record.of_water() {
+            built.decisions.insert(0, decision);
+        }
+        let log = record.log(&built);
         if self.dry_run {
             return super::print(&log);
         }
@@ -203,7 +210,7 @@ impl Build {
         let input = input::text(&built, topology.name);
         write_text(&self.output.join(INPUT), &input)?;
         write_text(&self.output.join(LOG), &log)?;
-        write_text(&self.output.join(DECISIONS), &decisions(&built, &topology))?;
+        write_text(&self.output.join(DECISIONS), &record.json(&built, &topology))?;
         let input = self.output.join(INPUT);
         super::print(&format!(
             "{log}\nwritten      {}\nnext         md run {}\n",
@@ -395,63 +402,4 @@ fn write_coordinates(built: &Built, folder: &Path) -> Result<()> {
 
 fn write_text(path: &Path, text: &str) -> Result<()> {
     replace_synced(path, |out| out.write_all(text.as_bytes()))
-}
-
-/// Returns the log: what was built, and every decision with its reason.
-fn log(built: &Built) -> String {
-    let Built { structure, added, decisions, .. } = built;
-    let [cation, anion] = added.ions;
-    let mut text = format!(
-        "system       {} atoms, {} residues; added {} waters, {} {cation} and {} {anion} ions\n",
-        structure.atoms.len(),
-        structure.residues.len(),
-        added.waters,
-        added.cations,
-        added.anions
-    );
-    let [upper, lower] = added.lipids;
-    if upper + lower > 0 {
-        text += &format!("membrane     {upper} lipids in the upper leaflet, {lower} in the lower\n");
-    }
-    for decision in decisions {
-        text += &format!("{decision}\n");
-    }
-    text
-}
-
-/// Returns the text of `build.json`: the decisions of the build.
-fn decisions(built: &Built, topology: &WrittenTopology) -> String {
-    let list = built.decisions.iter().map(|decision| {
-        serde_json::json!({
-            "subject": format!("{:?}", decision.subject).to_lowercase(),
-            "what": decision.what,
-            "where": decision.place,
-            "why": decision.why,
-        })
-    });
-    let rounded = |value: f64| (value * 1000.0).round() / 1000.0;
-    let pkas = built.pkas.iter().map(|(label, pka)| {
-        serde_json::json!({
-            "group": label,
-            "kind": pka.group.name(),
-            "pka": rounded(pka.value()),
-            "in_water": pka.group.in_water(),
-            "desolvation": rounded(pka.shifts.desolvation),
-            "reorganisation": rounded(pka.shifts.reorganisation),
-            "hydrogen_bonds": rounded(pka.shifts.hydrogen_bonds),
-            "charges": rounded(pka.shifts.charges),
-            "ions": rounded(pka.shifts.ions),
-        })
-    });
-    let content = serde_json::json!({
-        "version": crate::VERSION,
-        "atoms": built.structure.atoms.len(),
-        "lipids": built.added.lipids,
-        "waters": built.added.waters,
-        "cations": built.added.cations,
-        "anions": built.added.anions,
-        "pka": pkas.collect::<Vec<_>>(),
-        "decisions": list.chain(topology.decision()).collect::<Vec<_>>(),
-    });
-    format!("{content:#}\n")
 }

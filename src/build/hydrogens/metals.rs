@@ -7,6 +7,7 @@
 use md_engine::error::Problem;
 use md_engine::vec3::Vec3;
 
+use super::table::THIOLATE;
 use super::{Choice, Heavy, Reason};
 
 /// Atomic numbers of the metals that bind His and Cys in proteins: Mg, Mn, Fe, Co, Ni, Cu, Zn, Cd and Hg (M. M.
@@ -65,7 +66,7 @@ impl Metals {
                     (_, Some(_)) => "HID",
                     (None, None) => continue,
                 },
-                "CYS" if near("SG").is_some() => "CYX",
+                "CYS" if near("SG").is_some() => THIOLATE,
                 _ => continue,
             };
             (choice.variant, choice.reason) = (variant.to_owned(), Reason::Metal);
@@ -152,7 +153,7 @@ mod tests {
         let usual = Reason::Pka(6.5);
         assert_eq!(at_zinc("HIS", "ND1", "NE2", usual), ("HIE".into(), Reason::Metal));
         assert_eq!(at_zinc("HIS", "NE2", "ND1", usual), ("HID".into(), Reason::Metal));
-        assert_eq!(at_zinc("CYS", "SG", "CB", Reason::Usual), ("CYX".into(), Reason::Metal));
+        assert_eq!(at_zinc("CYS", "SG", "CB", Reason::Usual), ("CYM".into(), Reason::Metal));
         assert_eq!(at_zinc("CYS", "SG", "CB", Reason::Given), ("CYS".into(), Reason::Given));
         assert_eq!(at_zinc("HIS", "NE2", "ND1", Reason::Given), ("HIS".into(), Reason::Given));
         assert_eq!(variant("HIS", "NE2", "ND1", 11, 0.4, usual), ("HIS".into(), usual));

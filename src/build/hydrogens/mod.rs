@@ -30,6 +30,7 @@ use center::{Center, Place};
 use energy::Surroundings;
 pub use flips::{Flips, MARGIN, Orientation};
 use metals::Metals;
+pub(crate) use pka::TIE;
 pub use pka::{Ionizable, Pka, Shifts};
 pub use protonation::{Choice, PkaModel, Reason};
 use rotors::Rotor;
@@ -74,7 +75,7 @@ pub fn variant_of_name(name: &str) -> Option<&'static str> {
         ("GLUP", "GLH"),
         ("LYN", "LYN"),
         ("LSN", "LYN"),
-        ("CYM", "CYX"),
+        ("CYM", "CYM"),
     ];
     NAMES.iter().find(|(alias, _)| *alias == name).map(|(_, variant)| *variant)
 }

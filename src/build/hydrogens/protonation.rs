@@ -9,7 +9,7 @@ use md_engine::error::Problem;
 
 use super::Protonation;
 use super::pka::{Ionizable, Pka};
-use super::table::{Entry, Table};
+use super::table::{BRIDGED, Entry, Table};
 use crate::structure::Structure;
 
 /// Residues whose variant depends on the pH: residue name, variant at a pH below the pKa, variant at a pH above the
@@ -85,6 +85,14 @@ pub(super) fn choose(
             continue;
         };
         let (variant, reason) = match (given, named) {
+            (Some(name), _) if name == BRIDGED && !is_bridged(structure, bonded, index) => {
+                let label = structure.residue_label(index);
+                let message = format!("{label} has no disulfide bond, which the variant {BRIDGED} needs");
+                return Err(Problem::new(message).help(
+                    "name both cysteines CYX in the file or add an SSBOND record to make the bond, or choose CYM for the \
+                     thiolate or CYS for the thiol",
+                ));
+            }
             (Some(name), _) if entry.variants.contains(name) => (name.as_str(), Reason::Given),
             (Some(name), _) => {
                 let problem = Problem::new(format!("{} has no variant {name}", structure.residue_label(index)));
@@ -107,6 +115,13 @@ pub(super) fn choose(
     Ok(choices)
 }
 
+/// Whether a sulfur of a residue is bonded to another sulfur.
+fn is_bridged(structure: &Structure, bonded: &[Vec<u32>], index: usize) -> bool {
+    let is_sulfur = |atom: usize| structure.atoms[atom].element == 16;
+    let bridged = |atom: usize| is_sulfur(atom) && bonded[atom].iter().any(|&other| is_sulfur(other as usize));
+    structure.residue_atoms(index).any(bridged)
+}
+
 /// Chooses the variant of a residue by its bonds and the pH.
 fn by_environment<'a>(
     structure: &'a Structure,
@@ -117,10 +132,8 @@ fn by_environment<'a>(
     pkas: &[Pka],
 ) -> (&'a str, Reason) {
     let name = structure.residues[index].name.as_str();
-    let is_sulfur = |atom: usize| structure.atoms[atom].element == 16;
-    let bridged = |atom: usize| is_sulfur(atom) && bonded[atom].iter().any(|&other| is_sulfur(other as usize));
-    if name == "CYS" && structure.residue_atoms(index).any(bridged) {
-        return ("CYX", Reason::Disulfide);
+    if name == "CYS" && is_bridged(structure, bonded, index) {
+        return (BRIDGED, Reason::Disulfide);
     }
     match TITRATABLE.iter().find(|(residue, ..)| *residue == name) {
         Some(&(_, protonated, other, group)) => {

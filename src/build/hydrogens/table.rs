@@ -11,6 +11,13 @@ use crate::structure::Component;
 
 /// Text of the table of hydrogens, compressed with xz.
 const PACKED: &[u8] = include_bytes!("../data/hydrogens.xml.xz");
+/// Cysteine, whose thiolate the table lacks. The thiolate has the hydrogens of the variant with a disulfide bond.
+const CYSTEINE: &str = "CYS";
+/// Variant of cysteine without a hydrogen on the sulfur and without a disulfide bond.
+pub(super) const THIOLATE: &str = "CYM";
+/// Variant of cysteine with a disulfide bond.
+pub(super) const BRIDGED: &str = "CYX";
+
 /// A hydrogen of a residue.
 #[derive(Clone, Debug)]
 pub(super) struct Hydrogen {
@@ -62,7 +69,14 @@ impl Table {
                     variants: variants.filter(|name| !name.is_empty()).map(str::to_owned).collect(),
                 });
             }
-            entries.insert(residue.text("name")?.to_owned(), entry);
+            let name = residue.text("name")?;
+            if name == CYSTEINE
+                && let Some(bridged) = entry.variants.iter().position(|variant| variant == BRIDGED)
+            {
+                // the hydrogens of an entry state the first variant with these hydrogens
+                entry.variants.insert(bridged, THIOLATE.to_owned());
+            }
+            entries.insert(name.to_owned(), entry);
         }
         Ok(Table(entries))
     }
@@ -104,7 +118,7 @@ mod tests {
         let (histidine, none) = table.find("HIS").unwrap();
         assert_eq!((none, histidine.variants.join(" ").as_str()), (None, "HID HIE HIP HIN"));
         assert_eq!(table.find("HSE").unwrap().1, Some("HIE"));
-        assert_eq!(table.find("CYX").unwrap().1, Some("CYX"));
+        assert_eq!(["CYX", "CYM"].map(|name| table.find(name).unwrap().1), [Some("CYX"), Some("CYM")]);
         assert!(table.find("XYZ").is_none());
         let on_ring = |variant: &str| {
             let has = |h: &&Hydrogen| h.variants.is_empty() || h.variants.iter().any(|v| v == variant);

@@ -165,9 +165,13 @@ fn variants_follow_ph_bonds_and_wishes() {
     assert_eq!([at("HSD", 1.0), at("GLH", 7.0)], ["HID", "GLH"]);
     // names of CHARMM and GROMACS, for which the residue gets its standard name before
     let named = ["GLUP", "ASPH", "LSN", "HISH", "HISB", "CYM", "GLU"].map(variant_of_name);
-    let variants = ["GLH", "ASH", "LYN", "HIP", "HIE", "CYX"].map(Some);
+    let variants = ["GLH", "ASH", "LYN", "HIP", "HIE", "CYM"].map(Some);
     assert_eq!(named, [&variants[..], &[None]].concat()[..]);
     assert_eq!(variant("CYS", 7.0, &[[0, 1]], &[]).unwrap().unwrap(), "CYX");
+    let thiolate = |bonds: &[[u32; 2]], name: &str| variant("CYS", 7.0, bonds, &[(0, name.into())]);
+    assert_eq!(thiolate(&[], "CYM").unwrap().unwrap(), "CYM");
+    assert_eq!(thiolate(&[[0, 1]], "CYX").unwrap().unwrap(), "CYX");
+    assert!(thiolate(&[], "CYX").unwrap_err().message.contains("CYS 1 of chain A has no disulfide bond"));
     assert_eq!(variant("ALA", 7.0, &[], &[]).unwrap(), None);
     assert_eq!(variant("ASP", 7.0, &[], &[(0, "ASH".into())]).unwrap().unwrap(), "ASH");
     let refused = |name: &str| variant(name, 7.0, &[], &[(0, "HID".into())]).unwrap_err();

@@ -8,6 +8,9 @@ use crate::entry::{Decision, Subject};
 use crate::solvent::{Bilayer, CellPlan, Embedded, Enclosed, Leaflet, Patch, Placement, Shape, Size};
 use crate::structure::Structure;
 
+/// Largest ratio of the area per lipid in a leaflet to that in the equilibrated patch that is not a warning. Areas per
+/// lipid of the same lipid differ by a few per cent between force fields and experiments.
+const LOOSE: f64 = 1.1;
 /// Names of the leaflets.
 const LEAFLETS: [&str; 2] = ["upper leaflet", "lower leaflet"];
 
@@ -115,6 +118,7 @@ fn decisions(patch: &Patch, bilayer: &Bilayer) -> Vec<Decision> {
             format!("the leaflet has {lipids} lipids with an area of {area:.3} nm2 each"),
             format!("the solute occupies {solute_area:.2} nm2; a lipid of the patch occupies {equilibrated:.3} nm2"),
         ));
+        list.extend(loose(place, area, equilibrated));
         list.push(decision(
             place,
             format!("removed {} lipids", clashing + enclosed + balanced),
@@ -130,4 +134,27 @@ fn decisions(patch: &Patch, bilayer: &Bilayer) -> Vec<Decision> {
         "the carbonyl carbons, where the hydrocarbon core begins, are at this mean distance from the middle".to_owned(),
     ));
     list
+}
+
+/// Returns the decision about a leaflet whose lipids have a much larger area than in the equilibrated patch; `None` for
+/// other leaflets. Areas are in nm².
+fn loose(place: &str, area: f64, equilibrated: f64) -> Option<Decision> {
+    (area > LOOSE * equilibrated).then(|| {
+        let what = format!("warning: the leaflet has gaps, since {area:.3} nm2 per lipid are {:.0} % more than in the patch", 100.0 * (area / equilibrated - 1.0));
+        let why = "lipids that overlap with the solute are left out as a whole; look for water in the gaps, and equilibrate \
+                   until the area per lipid is constant";
+        Decision::new(Subject::Membrane, place, what, why)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leaflets_with_gaps_are_told() {
+        let said = loose("upper leaflet", 0.82, 0.666).unwrap().to_string();
+        assert!(said.contains("0.820 nm2 per lipid are 23 % more than in the patch"), "{said}");
+        assert_eq!(loose("upper leaflet", 0.73, 0.666), None);
+    }
 }

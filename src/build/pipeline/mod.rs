@@ -106,6 +106,8 @@ pub struct Built {
     pub added: Added,
     /// labels and pKa values of the ionisable groups of proteins; empty if the model is [`PkaModel::Water`]
     pub pkas: Vec<(String, Pka)>,
+    /// force-field files: names of built-in files and paths of other files, in the order in which they were read
+    pub parameter_files: Vec<String>,
     /// decisions in the order in which they were made
     pub decisions: Vec<Decision>,
 }
@@ -190,7 +192,8 @@ pub fn build(mut entry: Entry, settings: &Settings) -> Result<Built> {
     for site in &description.topology.virtual_sites {
         positions[site.site as usize] = virtual_sites::position(&site.construction, |atom| positions[atom as usize]);
     }
-    Ok(Built { structure, positions, cell, description, added, pkas, decisions })
+    let parameter_files = model.files;
+    Ok(Built { structure, positions, cell, description, added, pkas, parameter_files, decisions })
 }
 
 /// Separates overlapping hydrogens that were placed. Waters keep their rigid geometry.

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use crate::entry::{Decision, Subject};
-use crate::hydrogens::{Choice, Contradiction, Hydrogenated, Ionizable, Pka, Reason};
-use crate::structure::Structure;
+use crate::hydrogens::{Choice, Contradiction, Hydrogenated, Ionizable, Pka, Reason, TIE};
+use crate::structure::{Residue, Structure};
 
 /// Largest difference between pKa and pH at which the protonation state of a group counts as uncertain. The
 /// root-mean-square deviation of predicted pKa values from experiments is 0.8 for Asp and Glu (Olsson et al. 2011,
@@ -51,7 +51,7 @@ pub(super) fn decisions(hydrogenated: &Hydrogenated, ph: f64) -> Vec<Decision> {
             (true, None) => summary.add(name, &why(choice.reason, None)),
             (false, _) => single.push(decision(
                 structure.residue_label(choice.residue),
-                format!("is {}", state(structure, choice)),
+                format!("is {}", state(choice)),
                 why(choice.reason, pka.map(|pka| (pka, differs))),
             )),
         }
@@ -74,6 +74,7 @@ pub(super) fn decisions(hydrogenated: &Hydrogenated, ph: f64) -> Vec<Decision> {
     }
     let mut all = summary.decisions(ph);
     all.extend(single);
+    all.extend(divided(hydrogenated, ph));
     all.extend(uncertain(hydrogenated, ph));
     all.extend(hydrogenated.contradictions.iter().map(|found| contradiction(structure, found, choices)));
     all
@@ -87,7 +88,7 @@ fn contradiction(structure: &Structure, found: &Contradiction, choices: &[Choice
         false => Some(format!("{verb} {}", names.join(" and "))),
     };
     let parts: Vec<String> = [list("has", extra), list("lacks", absent)].into_iter().flatten().collect();
-    let chosen = choices.iter().find(|choice| choice.residue == *index).map_or("", |choice| state(structure, choice));
+    let chosen = choices.iter().find(|choice| choice.residue == *index).map_or("", |choice| state(choice));
     let address = structure.residue_address(*index);
     let option = variant.as_ref().map(|name| format!("; --variant {address}={name} keeps it"));
     let why = format!(
@@ -138,20 +139,9 @@ fn explanation(pka: &Pka) -> String {
     format!("pKa {:.1}: {:.1} in water{}", pka.value(), pka.group.in_water(), listed.concat())
 }
 
-/// Returns a description of the variant of a residue. The variant CYX without a disulfide bond is a thiolate.
-fn state<'a>(structure: &Structure, choice: &'a Choice) -> &'a str {
-    let is_open = || {
-        let sulfur = structure.atom_named(choice.residue, "SG");
-        let is_bonded = |&[a, b]: &[u32; 2]| {
-            let is_sulfur = |atom: u32| structure.atoms[atom as usize].element == 16;
-            [a, b].map(|atom| Some(atom as usize)).contains(&sulfur) && is_sulfur(a) && is_sulfur(b)
-        };
-        !structure.bonds.iter().any(is_bonded)
-    };
-    match choice.variant.as_str() {
-        "CYX" if choice.reason != Reason::Disulfide && is_open() => "CYM, a thiolate",
-        variant => variant,
-    }
+/// Returns the name of a variant, with an explanation of the thiolate of cysteine.
+fn state(choice: &Choice) -> &str {
+    if choice.variant == "CYM" { "CYM, a thiolate" } else { &choice.variant }
 }
 
 /// Returns the reason for a protonation state as text. `pka` is the pKa in the protein. The flag in `pka` is true if
@@ -182,6 +172,44 @@ fn why(reason: Reason, pka: Option<(&Pka, bool)>) -> String {
             format!("it is neutral at this pH{value}, and {place}")
         }
     }
+}
+
+/// Kind of a group, and number and insertion code of its residue.
+type Site = (Ionizable, i32, Option<char>);
+
+/// Decisions about equivalent groups with different protonation states. Groups are equivalent if their residues have
+/// the same name and number in different chains, and if the shifts that depend on the positions of atoms alone are
+/// equal.
+fn divided(hydrogenated: &Hydrogenated, ph: f64) -> Vec<Decision> {
+    let Hydrogenated { structure, choices, pkas, .. } = hydrogenated;
+    let mut classes: BTreeMap<Site, Vec<Vec<&Pka>>> = BTreeMap::new();
+    for pka in pkas.iter().filter(|pka| has_forms(pka.group) && !is_set(pka, choices)) {
+        let residue = &structure.residues[pka.residue];
+        let classes = classes.entry((pka.group, residue.number, residue.insertion_code)).or_default();
+        let geometry = |pka: &Pka| [pka.shifts.desolvation, pka.shifts.reorganisation, pka.shifts.ions];
+        let is_equal = |other: &Pka| geometry(pka).iter().zip(geometry(other)).all(|(a, b)| (a - b).abs() < TIE);
+        match classes.iter_mut().find(|class| is_equal(class[0])) {
+            Some(class) => class.push(pka),
+            None => classes.push(vec![pka]),
+        }
+    }
+    let chains = |class: &[&Pka]| {
+        let chain = |pka: &&Pka| structure.chains[structure.residues[pka.residue].chain as usize].as_str();
+        class.iter().map(chain).collect::<Vec<&str>>().join(", ")
+    };
+    let of_class = |class: Vec<&Pka>| {
+        let (with, without): (Vec<&Pka>, Vec<&Pka>) = class.iter().partition(|pka| ph < pka.value());
+        if with.is_empty() || without.is_empty() {
+            return None;
+        }
+        let Residue { name, number, .. } = &structure.residues[class[0].residue];
+        let what =
+            format!("has the proton in the chains {}, and lacks it in the chains {}", chains(&with), chains(&without));
+        let why = "these groups have equal surroundings; if two of them interact, the earlier group has the higher pKa; \
+                   --variant chooses by hand";
+        Some(decision(format!("{name} {number} of {} equivalent chains", class.len()), what, why.to_owned()))
+    };
+    classes.into_values().flatten().filter_map(of_class).collect()
 }
 
 /// Decision that lists the groups whose pKa is near the pH; `None` if there are no such groups. Variants that a metal,
@@ -237,7 +265,6 @@ impl Summary {
 mod tests {
     use super::*;
     use crate::hydrogens::Shifts;
-    use crate::structure::Residue;
 
     /// Returns a structure whose residues have no atoms, with a variant and a pKa for each residue.
     fn hydrogenated(residues: &[(&str, &str, Ionizable, Shifts)]) -> Hydrogenated {
@@ -298,10 +325,29 @@ mod tests {
 
     #[test]
     fn a_pka_does_not_contradict_what_a_metal_decides() {
-        let mut found = hydrogenated(&[("CYS", "CYX", Ionizable::Cys, Shifts { ions: -2.5, ..Shifts::default() })]);
+        let mut found = hydrogenated(&[("CYS", "CYM", Ionizable::Cys, Shifts { ions: -2.5, ..Shifts::default() })]);
         found.choices[0].reason = Reason::Metal;
         let texts: Vec<String> = decisions(&found, 7.0).iter().map(Decision::to_string).collect();
         assert_eq!(texts, ["CYS 1 of chain A: is CYM, a thiolate (it coordinates a metal)"]);
+    }
+
+    #[test]
+    fn equivalent_groups_with_different_states_are_named() {
+        let shifts = |charges: f64, desolvation: f64| Shifts { desolvation, charges, ..Shifts::default() };
+        // the first two groups differ in their charges only, and the third group is buried more deeply
+        let mut found = hydrogenated(&[
+            ("GLU", "GLH", Ionizable::Glu, shifts(3.0, 1.0)),
+            ("GLU", "GLU", Ionizable::Glu, shifts(0.0, 1.0)),
+            ("GLU", "GLH", Ionizable::Glu, shifts(3.0, 1.1)),
+        ]);
+        found.structure.chains = ["A", "B", "C"].map(str::to_owned).to_vec();
+        for (chain, residue) in found.structure.residues.iter_mut().enumerate() {
+            (residue.chain, residue.number) = (chain as u32, 154);
+        }
+        let texts: Vec<String> = decisions(&found, 7.0).iter().map(Decision::to_string).collect();
+        let named: Vec<&String> = texts.iter().filter(|text| text.contains("equivalent")).collect();
+        let expected = "GLU 154 of 2 equivalent chains: has the proton in the chains A, and lacks it in the chains B";
+        assert!(named.len() == 1 && named[0].starts_with(expected), "{texts:?}");
     }
 
     #[test]

@@ -55,16 +55,19 @@ pub(super) fn variants(cleaned: &Cleaned, given: &[(ResidueName, String)]) -> Re
     Ok(found)
 }
 
-/// Removes the disulfide bonds of the cysteines for which the user requests the thiol, `CYS`.
+/// Variants of cysteine without a disulfide bond: the thiol and the thiolate.
+const WITHOUT_BRIDGE: [&str; 2] = ["CYS", "CYM"];
+
+/// Removes the disulfide bonds of the cysteines for which the user requests a variant of [`WITHOUT_BRIDGE`].
 pub(super) fn open_disulfides(cleaned: &mut Cleaned, given: &[(ResidueName, String)]) -> Result<()> {
-    for (name, _) in given.iter().filter(|(_, variant)| variant == "CYS") {
+    for (name, variant) in given.iter().filter(|(_, variant)| WITHOUT_BRIDGE.contains(&variant.as_str())) {
         let index = find(&cleaned.structure, name, VARIANT_HELP)?;
         let atoms = cleaned.structure.residue_atoms(index);
         let has = |pair: &[u32; 2]| pair.iter().any(|&atom| atoms.contains(&(atom as usize)));
         for pair in cleaned.disulfides.extract_if(.., |pair| has(pair)) {
             cleaned.structure.bonds.retain(|bond| *bond != pair);
             let place = pair.map(|atom| cleaned.structure.atom_label(atom as usize)).join(" and ");
-            let why = "the variant CYS of a cysteine was asked for";
+            let why = format!("the variant {variant} of a cysteine was asked for");
             cleaned.decisions.push(Decision::new(Subject::Bonds, place, "removed the disulfide bond", why));
         }
     }
@@ -111,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn the_variant_of_a_thiol_removes_a_disulfide() {
+    fn the_variants_of_a_thiol_and_a_thiolate_remove_a_disulfide() {
         let mut cleaned = cysteines();
         open_disulfides(&mut cleaned, &[named(1, None, "CYX"), named(3, None, "CYS")]).unwrap();
         assert_eq!((cleaned.disulfides.len(), cleaned.structure.bonds.len(), cleaned.decisions.len()), (1, 1, 0));
@@ -119,6 +122,10 @@ mod tests {
         assert_eq!((cleaned.disulfides.len(), cleaned.structure.bonds.len()), (0, 0));
         let said = cleaned.decisions[0].to_string();
         assert!(said.contains("CYS 1 of chain A and SG of CYS 2 of chain A: removed the disulfide bond"), "{said}");
+        let mut cleaned = cysteines();
+        open_disulfides(&mut cleaned, &[named(1, None, "CYM")]).unwrap();
+        assert_eq!((cleaned.disulfides.len(), cleaned.structure.bonds.len()), (0, 0));
+        assert!(cleaned.decisions[0].why.contains("the variant CYM"), "{}", cleaned.decisions[0]);
     }
 
     #[test]
@@ -136,7 +143,7 @@ mod tests {
     #[test]
     fn names_of_other_programs_are_variants() {
         let cleaned = cysteines();
-        assert_eq!(variants(&cleaned, &[named(3, None, "CYM")]).unwrap(), [(2, "CYX".to_owned())]);
+        assert_eq!(variants(&cleaned, &[named(3, None, "CYM")]).unwrap(), [(2, "CYM".to_owned())]);
         assert_eq!(variants(&cleaned, &[named(3, None, "XYZ")]).unwrap(), [(2, "XYZ".to_owned())]);
         let message = variants(&cleaned, &[named(3, Some('B'), "CYX")]).unwrap_err().to_string();
         assert!(message.contains("there is no residue 3B in chain"), "{message}");

@@ -47,6 +47,8 @@ pub fn water_names() -> impl Iterator<Item = &'static str> {
 pub(super) struct Model {
     /// names of built-in force fields and of force-field files
     names: Vec<String>,
+    /// names of the built-in force-field files, and paths of other force-field files
+    pub(super) files: Vec<String>,
     pub(super) field: ForceField,
     /// interatomic distances within a water
     pub(super) geometry: WaterGeometry,
@@ -82,7 +84,8 @@ impl Model {
         files.push(if is_charmm { CHARMM_WATER } else { file });
         let field = ForceField::read(&files)?;
         let geometry = geometry(&field, sites)?;
-        Ok(Model { names: fields.to_vec(), field, geometry, sites })
+        let files = files.into_iter().map(str::to_owned).collect();
+        Ok(Model { names: fields.to_vec(), files, field, geometry, sites })
     }
 
     /// Makes the energy terms of a structure. If residues match no template, and another built-in force field has

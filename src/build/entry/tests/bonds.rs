@@ -53,6 +53,35 @@ fn stated_disulfides_may_be_longer_but_not_by_symmetry() {
 }
 
 #[test]
+fn names_of_cysteines_state_disulfides_and_thiolates() {
+    let named = |number: i32, slot: f64, x: f64, residue: &'static str| {
+        cysteine('A', number, slot, [x, 5.0, 0.0]).replace("CYS", residue)
+    };
+    let pair = |distance: f64, names: [&'static str; 2]| {
+        let found = cleaned(&[named(1, 0.0, 0.0, names[0]), named(5, 10.0, distance, names[1])].concat());
+        (found.disulfides.len(), found.said(Subject::Bonds).join("\n"))
+    };
+    let (count, said) = pair(2.62, ["CYX", "CYX"]);
+    assert_eq!(count, 1);
+    let expected = "CYS 1 of chain A and CYS 5 of chain A: made a disulfide bond (the names of both residues state the bond; \
+                    the distance is 0.262 nm)";
+    assert!(said.contains(expected), "{said}");
+    assert_eq!([pair(3.01, ["CYX", "CYX"]).0, pair(2.62, ["CYX", "CYS"]).0, pair(2.04, ["CYX", "CYS"]).0], [0, 0, 1]);
+    let (_, said) = pair(3.01, ["CYX", "CYX"]);
+    for number in [1, 5] {
+        assert!(
+            said.contains(&format!("CYS {number} of chain A: made no disulfide bond, which the name CYX")),
+            "{said}"
+        );
+    }
+    assert_eq!(pair(2.04, ["CYM", "CYM"]).0, 0);
+    // the second and third sulfur atoms are 0.26 nm apart, and the first and second are 0.29 nm apart
+    let three = [named(1, 0.0, 0.0, "CYX"), named(5, 10.0, 2.9, "CYX"), named(9, 20.0, 5.5, "CYX")].concat();
+    let found = cleaned(&three);
+    assert!(found.disulfides.len() == 1 && found.bond_names().contains(&"1:SG 2:SG".to_owned()));
+}
+
+#[test]
 fn a_disulfide_with_a_symmetry_copy_of_itself_is_told() {
     let one = cysteine('A', 1, 0.0, [0.0, 5.0, 0.0]);
     let found = cleaned(&format!("{}{one}", ssbond(1, 1, "3655")));

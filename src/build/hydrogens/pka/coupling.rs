@@ -20,6 +20,10 @@ const ITERATIONS: usize = 10;
 /// sums of about ten terms.
 const CONVERGED: f64 = 1e-9;
 
+/// Difference of two pKa values below which the values count as equal. Equivalent groups of an assembly differ by the
+/// rounding of coordinates and operators, and pKa values have an error that is larger by orders of magnitude.
+pub(crate) const TIE: f64 = 1e-3;
+
 /// Two ionisable groups that interact.
 #[derive(Clone, Debug)]
 pub(super) struct Pair {
@@ -67,14 +71,16 @@ pub(super) fn interaction(a: Kind, b: Kind) -> Option<bool> {
 }
 
 /// Returns the shifts of two groups. `charges` are the charges of the ionised groups: ±1 e, or 0 for one of the two
-/// groups. `pkas` holds the pKa values of the two groups without the interaction of the pair.
+/// groups. `pkas` holds the pKa values of the two groups without the interaction of the pair. If these values are equal
+/// within [`TIE`], the pKa of the earlier group counts as higher.
 pub(super) fn exchange(charges: [f64; 2], pkas: [f64; 2], pair: &Pair) -> Exchange {
     let (bond, coulomb) = (pair.hydrogen_bond, pair.coulomb);
     if charges[0] != charges[1] {
         let on_both = |size: f64| charges.map(|charge| charge * size);
         return Exchange { hydrogen_bonds: on_both(bond), charges: on_both(coulomb) };
     }
-    let is_first_higher = pkas[0] > pkas[1];
+    let difference = pkas[0] - pkas[1];
+    let is_first_higher = if difference.abs() < TIE { pair.groups[0] < pair.groups[1] } else { difference > 0.0 };
     let hydrogen_bonds = if is_first_higher { [bond, -bond] } else { [-bond, bond] };
     let charges = match (charges[0] < 0.0, is_first_higher) {
         (true, true) => [coulomb, 0.0],

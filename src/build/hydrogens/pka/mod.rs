@@ -29,6 +29,7 @@ use md_engine::vec3::Vec3;
 use crate::structure::{Structure, bonds_between};
 use burial::{Burial, HeavyAtoms};
 use coupling::Pair;
+pub(crate) use coupling::TIE;
 use groups::Group;
 pub use groups::Ionizable;
 

@@ -203,6 +203,14 @@ fn the_order_of_pkas_decides_about_the_signs() {
     assert_eq!(exchange([-1.0, -1.0], [4.0, 5.0]), shift([-0.5, 0.5], [0.0, 1.0]));
     assert_eq!(exchange([1.0, 1.0], [6.0, 10.0]), shift([-0.5, 0.5], [-1.0, 0.0]));
     assert_eq!(exchange([-1.0, 1.0], [4.0, 10.0]), shift([-0.5, 0.5], [-1.0, 1.0]));
+    // the rounding of coordinates does not decide about equivalent groups, and the order of the groups does
+    for noise in [-1e-4, 0.0, 1e-4] {
+        assert_eq!(exchange([-1.0, -1.0], [4.0 + noise, 4.0]), shift([0.5, -0.5], [1.0, 0.0]), "{noise}");
+        let reversed = Pair { groups: [1, 0], ..pair.clone() };
+        let exchange = coupling::exchange([-1.0, -1.0], [4.0 + noise, 4.0], &reversed);
+        assert_eq!(exchange, shift([-0.5, 0.5], [0.0, 1.0]), "{noise}");
+    }
+    assert_eq!(exchange([-1.0, -1.0], [3.998, 4.0]), shift([-0.5, 0.5], [0.0, 1.0]));
 }
 
 /// Tests two coupled acids, of which the first has the higher pKa, and an acid of pKa 12 and a base of pKa 5, which do

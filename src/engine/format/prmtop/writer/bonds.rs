@@ -1,7 +1,7 @@
 //! Writer of bonds and angles. The writer also adds bonds that represent rigid waters, and bonds whose lengths
 //! determine the positions of extra points.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::super::extra_points;
 use super::refused;
@@ -24,21 +24,30 @@ const SAME: f64 = 1e-6;
 pub(super) struct Bonds {
     pub(super) pairs: Rows<2, 2>,
     pub(super) angles: Rows<3, 2>,
+    /// waters with extra points whose angle term was replaced by an H–H bond
+    braced: usize,
 }
 
 impl Bonds {
     pub(super) fn new(topology: &Topology) -> Parsed<Self> {
         refuse_others(&topology.bonded)?;
-        let bonds = complete(topology)?;
+        let braces = braces(topology);
+        let bonds = complete(topology, &braces)?;
         check_sites(topology, &bonds)?;
         let (mut pairs, mut angles) = (Rows::new(), Rows::new());
         for bond in &bonds {
             pairs.push(topology, bond.atoms, [false; 2], parameters(bond));
         }
-        for angle in &topology.bonded.angles {
+        for (_, angle) in topology.bonded.angles.iter().enumerate().filter(|(index, _)| !braces.contains_key(index)) {
             angles.push(topology, angle.atoms, [false; 3], [HALF * angle.force_constant / KCAL, angle.angle]);
         }
-        Ok(Bonds { pairs, angles })
+        Ok(Bonds { pairs, angles, braced: braces.len() })
+    }
+
+    /// Returns a sentence about the angle terms that the file contains as bonds.
+    pub(super) fn loss(&self) -> Option<String> {
+        let what = "instead of an angle term, waters with extra points have an H–H bond of the same geometry, as in LEaP's files";
+        (self.braced > 0).then(|| format!("{what} ({} waters)", self.braced))
     }
 
     pub(super) fn write_types(&self, text: &mut Text) {
@@ -70,10 +79,41 @@ fn refuse_others(bonded: &BondedTerms) -> Parsed<()> {
     }
 }
 
-/// Returns the bonds of the topology, the bonds that represent the constraints of rigid waters, and the bonds from
-/// extra points to their oxygens.
-fn complete(topology: &Topology) -> Parsed<Vec<Bond>> {
+/// Returns the H–H bonds of waters with extra points whose geometry is given by an angle term. The key is the index of
+/// the angle term. The length of the bond follows from the O–H bonds and the angle θ: r² = a² + b² − 2ab cos θ. Readers
+/// of the format derive the positions of extra points from the H–H bond.
+fn braces(topology: &Topology) -> BTreeMap<usize, Bond> {
+    let oxygens = topology.virtual_sites.iter().filter_map(|site| site.construction.atoms().first().copied());
+    let oxygens: HashSet<u32> = oxygens.collect();
+    if oxygens.is_empty() {
+        return BTreeMap::new();
+    }
+    let has_site = |[h1, o, h2]: [u32; 3]| oxygens.contains(&o) && topology.is_water_brace([h1, h2]);
+    let constrained = topology.constraints.iter().map(|constraint| (ordered(constraint.atoms), constraint.length));
+    let bonds = topology.bonded.bonds.iter().chain(&topology.bonded.distances);
+    let lengths: HashMap<[u32; 2], f64> =
+        bonds.map(|bond| (ordered(bond.atoms), bond.length)).chain(constrained).collect();
+    let brace = |[h1, o, h2]: [u32; 3], angle: f64| {
+        let [a, b] = [[o, h1], [o, h2]].map(|pair| lengths.get(&ordered(pair)).copied());
+        let (a, b) = (a?, b?);
+        let length = (a * a + b * b - 2.0 * a * b * angle.cos()).sqrt();
+        let is_missing = !lengths.contains_key(&ordered([h1, h2]));
+        is_missing.then_some(Bond { atoms: [h1, h2], length, force_constant: water_force_constant() })
+    };
+    let angles = topology.bonded.angles.iter().enumerate().filter(|(_, angle)| has_site(angle.atoms));
+    angles.filter_map(|(index, angle)| Some((index, brace(angle.atoms, angle.angle)?))).collect()
+}
+
+/// Returns the force constant of water bonds in the units of the engine.
+fn water_force_constant() -> f64 {
+    WATER / HALF * KCAL / (ANGSTROM * ANGSTROM)
+}
+
+/// Returns the bonds of the topology, the bonds that represent the constraints of rigid waters, the H–H bonds `braces`,
+/// and the bonds from extra points to their oxygens.
+fn complete(topology: &Topology, braces: &BTreeMap<usize, Bond>) -> Parsed<Vec<Bond>> {
     let mut bonds = topology.bonded.bonds.clone();
+    bonds.extend(braces.values().copied());
     for term in &topology.bonded.distances {
         let of_site = term.atoms.iter().any(|&atom| topology.atoms[atom as usize].mass == 0.0);
         if !(of_site || topology.is_water_brace(term.atoms)) {
@@ -84,7 +124,7 @@ fn complete(topology: &Topology) -> Parsed<Vec<Bond>> {
         bonds.push(*term);
     }
     let mut lengths: HashMap<[u32; 2], f64> = bonds.iter().map(|bond| (ordered(bond.atoms), bond.length)).collect();
-    let force_constant = WATER / HALF * KCAL / (ANGSTROM * ANGSTROM);
+    let force_constant = water_force_constant();
     for constraint in &topology.constraints {
         let residues = constraint.atoms.map(|atom| topology.atoms[atom as usize].residue);
         let [i, j] = constraint.atoms.map(|atom| atom + 1);

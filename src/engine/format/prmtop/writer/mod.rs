@@ -14,7 +14,8 @@
 //! constant, and is written as two cosine torsions. A Ryckaert–Bellemans torsion is written as a sum of cosine
 //! torsions. A 1-4 pair is represented by a torsion whose end atoms are the pair. If no torsion ends at the two atoms,
 //! the writer adds a torsion with a force constant of zero. A rigid water is written as bonds with LEaP's force
-//! constant.
+//! constant. A water with extra points and an angle term gets an H–H bond instead of the angle term, as in files of
+//! LEaP, because readers derive the positions of extra points from this bond.
 //!
 //! The writer refuses the following terms with an error that names the term: GROMOS-96 bonds and angles, harmonic
 //! distances between atoms without a bond, constraints outside of rigid waters, and chemical bonds without energy. The
@@ -87,7 +88,7 @@ pub(in crate::format) fn write(description: &Description, cell: Option<&Periodic
     text.integers("IPOL", [0]);
     residues::write(topology, &mut text);
     let losses = names.losses.into_iter().chain(residues::losses(topology)).chain(cell.and_then(frame::loss));
-    let losses = losses.collect();
+    let losses = losses.chain(bonds.loss()).collect();
     Ok(WrittenTopology { text: text.finish()?, losses })
 }
 
