@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(Superblock::read(&path).err().map(|e| e.exit_code()), Some(2));
         std::fs::write(&path, [7; 100]).unwrap();
         assert_eq!(Superblock::read(&path).err().map(|e| e.exit_code()), Some(2));
-        assert_eq!(Superblock::read(&directory.path().join("none")).err().map(|e| e.exit_code()), Some(5));
+        assert_eq!(Superblock::read(&directory.path().join("none")).err().map(|e| e.exit_code()), Some(2));
         assert_eq!(Superblock::read(directory.path()).err().map(|e| e.exit_code()), Some(2));
     }
 }
