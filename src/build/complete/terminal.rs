@@ -6,19 +6,35 @@ use crate::structure::neighbours;
 /// Reports the ends of chains at which residues of the sequence have no atoms, and the group with which each of these
 /// ends was built.
 pub(super) fn report(cleaned: &mut Cleaned) {
+    let structure = &cleaned.structure;
+    let (residue_of, bonded) = (structure.residue_of_atoms(), neighbours(structure.atoms.len(), &structure.bonds));
+    // the first other residue to which an atom of a residue is bonded
+    let partner = |residue: usize, name: &str| {
+        let others =
+            bonded[structure.atom_named(residue, name)?].iter().map(|&atom| residue_of[atom as usize] as usize);
+        { others }.find(|&other| other != residue)
+    };
     let ends = cleaned.gaps.iter().filter_map(|gap| {
         let (residue, is_start) = match gap.place {
             GapPlace::Start { before } => (before, true),
             GapPlace::End { after } => (after, false),
             GapPlace::Inner { .. } => return None,
         };
-        Some(decision(cleaned, gap, residue as usize, is_start))
+        Some(decision(cleaned, gap, residue as usize, is_start, partner))
     });
     let decisions: Vec<Decision> = ends.collect();
     cleaned.decisions.extend(decisions);
 }
 
-fn decision(cleaned: &Cleaned, gap: &Gap, residue: usize, is_start: bool) -> Decision {
+/// Returns the decision about the end of a chain. `partner` returns the residue to which an atom of a given residue and
+/// name is bonded.
+fn decision(
+    cleaned: &Cleaned,
+    gap: &Gap,
+    residue: usize,
+    is_start: bool,
+    partner: impl Fn(usize, &str) -> Option<usize>,
+) -> Decision {
     let structure = &cleaned.structure;
     let kind = cleaned.residues[residue].kind;
     let end = match (kind, is_start) {
@@ -28,13 +44,7 @@ fn decision(cleaned: &Cleaned, gap: &Gap, residue: usize, is_start: bool) -> Dec
         (Some(ResidueKind::Nucleic), false) => Some(("O3'", " with a hydroxyl group")),
         _ => None,
     };
-    let partner = end.and_then(|(name, _)| {
-        let residue_of = structure.residue_of_atoms();
-        let bonded = neighbours(structure.atoms.len(), &structure.bonds);
-        let others =
-            bonded[structure.atom_named(residue, name)?].iter().map(|&atom| residue_of[atom as usize] as usize);
-        { others }.find(|&other| other != residue)
-    });
+    let partner = end.and_then(|(name, _)| partner(residue, name));
     let group = match (partner, end) {
         (Some(partner), _) => format!(" with a bond to {}", structure.residue_label(partner)),
         (None, Some((_, group))) => group.to_owned(),

@@ -35,6 +35,12 @@ pub(super) fn rounding(field: &[u8]) -> Option<f64> {
     Some(0.5 * 10f64.powi(exponent - i32::try_from(decimals).ok()?))
 }
 
+/// Splits a residue number, as in `60A`, into the number and the letter of an insertion code that may follow it.
+pub(super) fn residue_number(text: &str) -> (&str, Option<char>) {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    (digits, text[digits.len()..].chars().next())
+}
+
 /// Parses a whole number of up to nine digits with optional blanks around it.
 #[inline]
 pub(super) fn integer(field: &[u8]) -> Option<i32> {

@@ -27,6 +27,7 @@ mod terms;
 use std::path::Path;
 
 use super::element;
+use super::number;
 use super::options::TopologyOptions;
 use crate::error::{Parsed, Problem};
 use crate::system::{Atom, ChainLabel, Description, Exclusions, Name, Residue, Topology};
@@ -132,15 +133,10 @@ fn types(path: &Path, psf: &Psf, parameters: &Parameters) -> Parsed<Vec<Type>> {
 fn chain_labels(psf: &Psf, residues: &[Residue]) -> Vec<ChainLabel> {
     let labels = residues.iter().map(|residue| {
         let atom = &psf.atoms[residue.first as usize];
-        let insertion_code = atom.residue_number[digits(&atom.residue_number).len()..].chars().next();
+        let (_, insertion_code) = number::residue_number(&atom.residue_number);
         ChainLabel { segment: Name::new(&atom.segment), insertion_code, ..ChainLabel::default() }
     });
     labels.collect()
-}
-
-/// Returns the part of a residue number before the letter of an insertion code.
-fn digits(residue_number: &str) -> &str {
-    residue_number.trim_end_matches(|c: char| c.is_ascii_alphabetic())
 }
 
 /// Returns the atoms and the residues of a PSF file. A new residue begins if the segment, the residue number or the
@@ -151,7 +147,8 @@ fn atoms(psf: &Psf, types: impl Fn(usize) -> (Name, u32)) -> (Vec<Atom>, Vec<Res
     let mut last: Option<&PsfAtom> = None;
     for (index, atom) in psf.atoms.iter().enumerate() {
         if last.is_none_or(|last| !last.is_of_residue(atom)) {
-            let number = digits(&atom.residue_number).parse().unwrap_or(residues.len() as i32 + 1);
+            let (digits, _) = number::residue_number(&atom.residue_number);
+            let number = digits.parse().unwrap_or(residues.len() as i32 + 1);
             residues.push(Residue { name: Name::new(&atom.residue), number, first: index as u32 });
         }
         last = Some(atom);

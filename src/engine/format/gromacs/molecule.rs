@@ -131,13 +131,11 @@ impl MoleculeType {
             || residues.last().is_some_and(|last| last.name != residue_name)
             || self.last_residue != residue_number
         {
-            // an insertion code may follow the residue number
-            let digits = residue_number.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+            let (digits, insertion_code) = number::residue_number(residue_number);
             let number = number::integer(digits.as_bytes());
             let number =
                 number.ok_or_else(|| Problem::new(format!("{residue_number} is not the number of a residue")))?;
             residues.push(Residue { name: residue_name, number, first: atoms.len() as u32 });
-            let insertion_code = residue_number[digits.len()..].chars().next();
             chain_labels.push(ChainLabel { insertion_code, ..ChainLabel::default() });
             self.last_residue = residue_number.to_owned();
         }

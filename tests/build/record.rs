@@ -1,24 +1,8 @@
 //! Tests of the files that `md build` writes for a single water: the record of the build, and the topology.
 
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
 use std::path::Path;
 
-use assert_cmd::Command;
-
-fn md(folder: &Path) -> Command {
-    let mut command = Command::cargo_bin("md").unwrap();
-    command.current_dir(folder).env_remove("MD_SIMD").env("NO_COLOR", "1").env("CUDA_VISIBLE_DEVICES", "");
-    command
-}
-
-/// Returns the output of a command that must succeed.
-fn done(command: &mut Command) -> String {
-    let output = command.output().unwrap();
-    let printed = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap()).concat();
-    assert!(output.status.success(), "{printed}");
-    printed
-}
+use crate::{done, md};
 
 /// Writes the file `water.pdb` with the oxygen of a water.
 fn write_water(folder: &Path) {

@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+#[path = "../helix/mod.rs"]
 mod helix;
+mod record;
 
 use std::path::{Path, PathBuf};
 
