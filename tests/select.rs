@@ -92,7 +92,7 @@ fn conversions_select_by_the_first_frame() {
     let text = "byres within 0.3 nm of protein";
     let (code, out, errors) =
         md(folder.path(), &["convert", &coordinates, "near.gro", "--topology", &topology, "--select", text]);
-    assert!(code == 0 && out.contains("1 frames of 118 atoms"), "{out}{errors}");
+    assert!(code == 0 && out.contains("1 frame of 118 atoms"), "{out}{errors}");
 }
 
 /// Residue numbers of a file of many waters are those of the gro file after the file is converted to PDB.

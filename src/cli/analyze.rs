@@ -22,7 +22,7 @@ use crate::analysis::{
 use crate::error::{Error, Problem, Result};
 use crate::format::Names;
 use crate::observe::files::ENERGIES;
-use crate::observe::progress::three_digits;
+use crate::observe::progress::{counted, megabytes};
 use crate::observe::trajectory::{Chain, FrameSource};
 use crate::run::{Engine, parts};
 use crate::units::{Dimension, rounded_time};
@@ -356,9 +356,10 @@ impl Analyze {
         let memory: f64 = observers.iter().map(|observer| observer.bytes(count)).sum();
         let names: Vec<String> = paths.iter().map(|path| shown(path)).collect();
         common.print(&format!(
-            "trajectory   {}\nmemory       {} MB for at most {count} frames\n",
+            "trajectory   {}\nmemory       {} for at most {}\n",
             names.join(" "),
-            three_digits(memory * 1e-6)
+            megabytes(memory),
+            counted(count, "frame")
         ))?;
         // warnings go to standard error, because the user must see warnings with --json, too
         topology::left_out(trajectory.left_out()).iter().for_each(|words| super::warn(words));

@@ -18,7 +18,8 @@ use crate::prepare::{ConstrainedTerms, Prepared};
 use crate::ranks::Ranks;
 use crate::run::{
     Engine, Plan, StageKind, TrajectoryOptions, describe_conventions, describe_cutoffs, describe_degrees_of_freedom,
-    describe_electrostatics, describe_lists, describe_methods, describe_stage, load, preflight, processors, warnings,
+    describe_device, describe_electrostatics, describe_lists, describe_methods, describe_stage, load, preflight,
+    processors, warnings,
 };
 use crate::system::{State, System, Topology};
 
@@ -47,6 +48,9 @@ fn plain(plan: &Plan, engine: Option<&Engine>) -> Result<String> {
     let division = engine.map(|engine| engine.division(plan, &system, &state)).transpose()?.flatten();
     let memory = estimate::memory(&system, &state, threads) / 1e6;
     let ranks = engine.map_or(1, Engine::ranks);
+    if engine.is_none() {
+        let _ = writeln!(text, "device       {}", describe_device(plan, &system)?);
+    }
     match &division {
         Some(share) => {
             let each = counted(threads, "thread");
@@ -151,12 +155,13 @@ fn summary(plan: &Plan, system: &System, state: &State) -> Result<String> {
     let constraints = &system.constraints;
     let freedom = describe_degrees_of_freedom(plan, system, state.cell.is_some());
     let (waters, bonds) = (constraints.settles.len(), constraints.bonds.len());
+    let fixed = if waters > 0 && !plan.forces.rigid_water { " (fixed by the topology)" } else { "" };
     let _ = writeln!(
         text,
-        "constraints  {waters} rigid waters, {bonds} distance constraints; {freedom} degrees of freedom"
+        "constraints  {waters} rigid waters{fixed}, {bonds} distance constraints; {freedom} degrees of freedom"
     );
     for (index, stage) in plan.stages.iter().enumerate() {
-        let _ = writeln!(text, "stage {:<6} {}: {}", index + 1, stage.name, describe_stage(stage));
+        let _ = writeln!(text, "stage {:<6} {}: {}", index + 1, stage.name, describe_stage(plan, stage));
     }
     let _ = writeln!(text, "output       {}", output(plan, &system.topology)?);
     Ok(text)

@@ -14,6 +14,7 @@ use crate::error::{Problem, Result};
 use crate::format::known::writable_topology;
 use crate::format::{TopologyOptions, check_order, read_coordinates, read_topology_with, take_names};
 use crate::image::WholeMolecules;
+use crate::observe::progress::counted;
 use crate::observe::trajectory::FrameSource;
 use crate::system::Topology;
 use crate::units::Dimension;
@@ -189,10 +190,14 @@ impl Convert {
         let Converted { frames: written, warning } = convert(source.as_mut(), &mut operations, target, &frames)?;
         drop(operations);
         source.warnings().iter().skip(warnings.len()).for_each(|warning| super::warn(warning));
-        let atoms = atoms.map_or(count, |atoms| atoms.len());
         let warnings = warning.map(str::to_owned).into_iter().chain(topology::left_out(source.left_out()));
         let warning: String = warnings.map(|warning| format!("warning      {warning}\n")).collect();
-        super::print(&format!("written      {}: {written} frames of {atoms} atoms\n{warning}", self.output.display()))
+        super::print(&format!(
+            "written      {}: {} of {}\n{warning}",
+            self.output.display(),
+            counted(written, "frame"),
+            counted(atoms.map_or(count, |atoms| atoms.len()), "atom")
+        ))
     }
 
     /// Writes a topology in another format.

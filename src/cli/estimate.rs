@@ -159,13 +159,13 @@ pub(super) fn time(plan: &Plan, system: &System, state: &State, processors: Proc
         Precision::Double => format!("{threads} in double precision"),
     };
     let whole = match steps(plan) {
-        (0.0, dynamics) => duration(dynamics * step),
-        (minimisation, 0.0) => format!("at most {}", duration(minimisation * step)),
+        (0.0, dynamics) => rounded(dynamics * step),
+        (minimisation, 0.0) => format!("at most {}", rounded(minimisation * step)),
         (minimisation, dynamics) => {
             format!(
                 "{} for dynamics, and at most {} for minimisation",
-                duration(dynamics * step),
-                duration(minimisation * step)
+                rounded(dynamics * step),
+                rounded(minimisation * step)
             )
         }
     };
@@ -174,6 +174,11 @@ pub(super) fn time(plan: &Plan, system: &System, state: &State, processors: Proc
         three_digits(step * 1e3),
         speed.unwrap_or_default()
     )
+}
+
+/// Formats an estimated time in seconds, of which the fraction of a second is not known.
+fn rounded(seconds: f64) -> String {
+    if seconds < 1.0 { "1 s".to_owned() } else { duration(seconds) }
 }
 
 /// Memory of the program itself, in bytes.

@@ -97,8 +97,8 @@ impl Run {
         };
         if outcome == Outcome::Unchanged && !self.quiet && ranks.is_first() {
             super::say(
-                "this run has already finished: to continue the run, set a longer duration; to start again from the \
-                 beginning, add --force",
+                "this run has already finished: to continue the run, set a longer duration, or a larger number of --steps \
+                 if this option ended the run; to start again from the beginning, add --force",
             );
         }
         Ok(outcome)

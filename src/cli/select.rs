@@ -9,6 +9,7 @@ use clap::Args;
 use super::topology;
 use crate::convert::open;
 use crate::error::{Problem, Result};
+use crate::observe::progress::counted;
 use crate::observe::trajectory::{Format, FrameSource};
 use crate::select::select;
 use crate::system::{Name, Topology};
@@ -121,7 +122,8 @@ fn description(topology: &Topology, atoms: &[u32]) -> String {
     }
     let mut rows: Vec<(Name, (usize, usize))> = counts.into_iter().collect();
     rows.sort_by_key(|&(name, (_, atoms))| (std::cmp::Reverse(atoms), name));
-    let mut text = format!("atoms        {} of {}, in {residues} residues\n", atoms.len(), topology.atoms.len());
+    let mut text =
+        format!("atoms        {} of {}, in {}\n", atoms.len(), topology.atoms.len(), counted(residues, "residue"));
     // writing to a String cannot fail
     let _ = writeln!(text, "\nresidue name    residues     atoms");
     for (name, (residues, atoms)) in rows.iter().take(NAMES_SHOWN) {

@@ -16,7 +16,7 @@ use crate::run::{
     CheckpointOptions, Device, ElectrostaticsSpec, ForceOptions, LjPmeSpec, OutputOptions, Plan, PmeSpec, Precision,
     RunOptions, ScaledSolute, Setting, SystemFiles, TrajectoryOptions, is_plain_name,
 };
-use crate::system::{DispersionCorrection, ListPolicy, LjModifier, PmeParameters};
+use crate::system::{DispersionCorrection, ListPolicy, LjModifier, Modifier, PmeParameters};
 
 /// Assembles the plan of a whole input file.
 pub(super) fn plan(root: &Table, problems: &mut Vec<Problem>) -> Option<Plan> {
@@ -68,12 +68,18 @@ fn forces(table: &Table, problems: &mut Vec<Problem>) -> Option<ForceOptions> {
         report(problems, table, "dispersion_correction", message, "set dispersion_correction = false");
     }
     let list = list(table.table("list")?, problems);
+    without_effect(table, list, problems);
     Some(ForceOptions {
         cutoff: distance(table, "cutoff")?,
         cutoff_lj: distance(table, "cutoff_lj")?,
         electrostatics: electrostatics?,
         lj_modifier: lj_modifier?,
-        coulomb_modifier: table.meaning("coulomb_modifier", &words::MODIFIERS)?,
+        coulomb_modifier: match electrostatics? {
+            ElectrostaticsSpec::Pme(_) | ElectrostaticsSpec::Plain => {
+                table.meaning("coulomb_modifier", &words::MODIFIERS)?
+            }
+            ElectrostaticsSpec::Off | ElectrostaticsSpec::ReactionField { .. } => Modifier::default(),
+        },
         dispersion_correction,
         constraints: table.meaning("constraints", &words::CONSTRAINTS)?,
         rigid_water: table.boolean("rigid_water")?,
@@ -82,6 +88,20 @@ fn forces(table: &Table, problems: &mut Vec<Problem>) -> Option<ForceOptions> {
         scaled_solute: scaled_solute(table)?,
         list: list?,
     })
+}
+
+/// Records a problem for a shift at the Lennard-Jones cutoff and for settings of pair lists, if all pairs are computed.
+fn without_effect(table: &Table, list: Option<ListPolicy>, problems: &mut Vec<Problem>) {
+    let mut unused = |name: &str, cutoff: &str| {
+        let message = format!("{name} has no effect with {cutoff} = \"none\"");
+        report(problems, table, name, message, "remove the key, or set a cutoff");
+    };
+    if table.word("cutoff_lj") == Some("none") && table.word("lj_modifier") == Some("potential-shift") {
+        unused("lj_modifier", "cutoff_lj");
+    }
+    if table.word("cutoff") == Some("none") && list.is_some_and(|list| list != ListPolicy::default()) {
+        unused("list", "cutoff");
+    }
 }
 
 /// Returns the solute whose interactions are scaled; `Some(None)` if the input has no such solute.

@@ -258,14 +258,19 @@ fn barostat(table: &Table, problems: &mut Vec<Problem>) -> Option<Barostat> {
         report(problems, table, "compressibility", message, "write barostat = \"none\"");
         return None;
     }
+    let surface_tension = match coupling {
+        PressureCoupling::SemiIsotropic => table.number("surface_tension")?,
+        PressureCoupling::Isotropic | PressureCoupling::Anisotropic => 0.0,
+    };
+    if surface_tension != 0.0 && compressibility[0] == 0.0 {
+        let message = "barostat: surface_tension has no effect, because the compressibility along x and y is zero";
+        report(problems, table, "surface_tension", message, "remove surface_tension, or give a compressibility");
+    }
     Some(Barostat {
         kind,
         coupling,
         pressure,
-        surface_tension: match coupling {
-            PressureCoupling::SemiIsotropic => table.number("surface_tension")?,
-            PressureCoupling::Isotropic | PressureCoupling::Anisotropic => 0.0,
-        },
+        surface_tension,
         coupling_time: match kind.facts().min_couplings {
             Some(_) => table.number("coupling_time")?,
             None => 0.0,

@@ -67,6 +67,21 @@ pub(super) fn exchange(table: &Table, replicas: &[Replica], plan: &Plan, problem
         let message = format!("ensemble.exchange.every: stage \"{name}\" ends before the first attempt");
         report(problems, inner, "every", message, "write a shorter interval, or a longer stage");
     }
+    if let Some(impulses) = dynamics.multiple_time_steps
+        && !steps.is_multiple_of(u64::from(impulses.every))
+    {
+        let message = format!(
+            "ensemble.exchange.every is {steps} steps, which is not a multiple of multiple_time_steps.every = {}",
+            impulses.every
+        );
+        report(
+            problems,
+            inner,
+            "every",
+            message,
+            "write a multiple, because attempts scale the velocities of a full step",
+        );
+    }
     if let Interval::Time(time) = every
         && (time / dynamics.timestep - steps as f64).abs() > WHOLE_STEPS
     {

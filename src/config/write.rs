@@ -158,7 +158,10 @@ fn forces(options: &ForceOptions) -> Vec<Member> {
         Setting::Given(LjModifier::ForceSwitch { from }) => ("force-switch", Some(from)),
         Setting::Given(LjModifier::PotentialSwitch { from }) => ("potential-switch", Some(from)),
     };
-    members.push(("lj_modifier", quote(modifier)));
+    // a shift at the cutoff has no effect without a cutoff
+    let all_pairs = |cutoff: Setting<Option<f64>>| cutoff == Setting::Given(None);
+    let is_shift = options.lj_modifier == Setting::Given(LjModifier::PotentialShift);
+    members.extend((!(is_shift && all_pairs(options.cutoff_lj))).then(|| ("lj_modifier", quote(modifier))));
     members.extend(switch.map(|from| ("lj_switch", quote(&Length.spell(from)))));
     let (correction, lj_pme) = match options.dispersion_correction {
         Setting::ForceField => (quote(words::FORCE_FIELD), None),
@@ -172,10 +175,9 @@ fn forces(options: &ForceOptions) -> Vec<Member> {
             (quote("pme"), Some(PmeSpec::Explicit { alpha, grid, order }))
         }
     };
-    members.extend([
-        ("coulomb_modifier", word(&words::MODIFIERS, &options.coulomb_modifier)),
-        ("dispersion_correction", correction),
-    ]);
+    let has_modifier = matches!(options.electrostatics, ElectrostaticsSpec::Pme(_) | ElectrostaticsSpec::Plain);
+    members.extend(has_modifier.then(|| ("coulomb_modifier", word(&words::MODIFIERS, &options.coulomb_modifier))));
+    members.push(("dispersion_correction", correction));
     members.extend(lj_pme.map(|spec| ("lj_pme", pme(spec))));
     members.extend([
         ("constraints", word(&words::CONSTRAINTS, &options.constraints)),
@@ -186,7 +188,7 @@ fn forces(options: &ForceOptions) -> Vec<Member> {
     members.extend(options.scaled_solute.as_ref().map(|ScaledSolute { select, factor }| {
         ("scaled_solute", format!("{{ select = {}, factor = {} }}", quote(select), float(*factor)))
     }));
-    members.push(("list", list(options.list)));
+    members.extend((!all_pairs(options.cutoff)).then(|| ("list", list(options.list))));
     members
 }
 

@@ -144,6 +144,11 @@ pub fn three_digits(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
+/// Formats a size given in bytes in megabytes, with three significant digits from 0.1 MB on.
+pub fn megabytes(bytes: f64) -> String {
+    if bytes < 1e5 { "less than 0.1 MB".to_owned() } else { format!("{} MB", three_digits(bytes * 1e-6)) }
+}
+
 /// Formats a duration given in seconds as readable text: `45 s`, `2 min 5 s`, `3 h 20 min`, `2 d 4 h`.
 pub fn duration(seconds: f64) -> String {
     let seconds = seconds.max(0.0).round() as u64;

@@ -116,5 +116,10 @@ fn manual_pages_have_every_command_and_every_key() {
 
 /// Escapes `text` so that Markdown shows it unchanged.
 fn escaped(text: &str) -> String {
-    text.replace('<', "\\<").replace('*', "\\*").replace('_', "\\_")
+    let escape = |(index, part): (usize, &str)| match index % 2 {
+        0 => part.replace('<', "\\<").replace('*', "\\*").replace('_', "\\_"),
+        // a code span
+        _ => part.to_owned(),
+    };
+    text.split('`').enumerate().map(escape).collect::<Vec<_>>().join("`")
 }

@@ -54,15 +54,6 @@ fn chamber_files_without_scales_have_none() {
     assert_eq!(pairs(&amber), pairs(PRMTOP));
 }
 
-/// Tests that topologies of AMBER before version 7, which have no names of sections, are named.
-#[test]
-fn topologies_in_the_oldest_format_are_named() {
-    let row = (1..=12).map(|number| format!("{number:6}")).collect::<String>();
-    let (_folder, path) = file("old.prmtop", format!("title\n{row}\n{row}\n").as_bytes());
-    let message = md::format::read_topology(&path).unwrap_err().to_string();
-    assert!(message.contains("before AMBER 7") && message.contains("outparm"), "{message}");
-}
-
 /// Tests that the box of the coordinate file is used, and not the box in the topology, which is the box at the time
 /// when LEaP wrote the file.
 #[test]

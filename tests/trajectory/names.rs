@@ -149,7 +149,7 @@ fn g96_files_have_names_and_are_no_pdb_files() {
     let expected = "swapped.g96: atom 1 is C2, but the topology has C1 of residue ETH 1";
     assert!(code == Some(2) && text.contains(expected), "{text}");
     for (arguments, expected) in [
-        (vec!["convert", "a.g96", "o.gro", "--topology", "a.psf"], "o.gro: 1 frames of 4 atoms"),
+        (vec!["convert", "a.g96", "o.gro", "--topology", "a.psf"], "o.gro: 1 frame of 4 atoms"),
         (vec!["info", "a.g96"], "GROMOS-96 coordinates (g96) title Model of two molecules atoms 4"),
         (vec!["select", "name C2", "a.g96", "--list"], "1 3"),
     ] {

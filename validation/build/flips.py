@@ -118,7 +118,7 @@ def turned_by_md(md, structure, folder):
     for decision in json.loads((target / "build.json").read_text())["decisions"]:
         if decision["what"].startswith("turned the"):
             name, number, *rest = decision["where"].split()
-            score = re.search(r"increases by (-?[\d.]+)", decision["why"])
+            score = re.search(r"score higher by (-?[\d.]+)", decision["why"])
             found[(rest[-1] if rest else "", number, name)] = float(score[1])
     return found, ""
 

@@ -18,14 +18,16 @@ fn turned(structure: &Structure, orientations: &[Orientation]) -> Vec<Decision> 
     let decision = |orientation: &Orientation| {
         let residue = &structure.residues[orientation.residue];
         let part = if residue.name == "HIS" { "ring" } else { "amide" };
-        let gain = |score: f64| format!("the score of hydrogen bonds and contacts increases by {score:.1}");
+        let gain = |score: f64| format!("better hydrogen bonds and contacts, with a score higher by {score:.1}");
         let (what, why) = match orientation.advantage {
             None => (format!("turned the {part} by 180 degrees"), "this was asked for".to_owned()),
-            Some(score) if orientation.is_turned => (format!("turned the {part} by 180 degrees"), gain(score)),
+            Some(score) if orientation.is_turned => {
+                (format!("turned the {part} by 180 degrees"), format!("it has {}", gain(score)))
+            }
             Some(score) => {
                 let option = format!("--flip {}", structure.residue_address(orientation.residue));
                 let what = format!("kept the {part} as the entry has it, although it may be turned by 180 degrees");
-                (what, format!("turned, {}; {option} turns it", gain(-score)))
+                (what, format!("turned, it has {}; {option} turns it", gain(-score)))
             }
         };
         Decision { subject: Subject::Orientation, what, place: structure.residue_label(orientation.residue), why }

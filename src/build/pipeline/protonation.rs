@@ -249,13 +249,14 @@ impl Summary {
 
     fn decisions(self, ph: f64) -> Vec<Decision> {
         let usual = |count: usize, name: &str, why: String| {
-            let what = format!("{count} of {name} are protonated as usual at pH {ph}");
+            let what = format!("protonated as usual at pH {ph}: {count} {name}");
             decision("the whole structure".to_owned(), what, why)
         };
         let residues = self.residues.into_iter().map(|(name, (count, why))| usual(count, &name, why));
         let groups = self.groups.into_iter().map(|(group, (count, low, high))| {
-            let range = if count == 1 { format!("{low:.1}") } else { format!("{low:.1} to {high:.1}") };
-            usual(count, group.name(), format!("pKa {range}, {:.1} in water", group.in_water()))
+            let (low, high) = (format!("{low:.1}"), format!("{high:.1}"));
+            let range = if low == high { low } else { format!("{low} to {high}") };
+            usual(count, group.name(), format!("pKa {range}; {:.1} in water", group.in_water()))
         });
         residues.chain(groups).collect()
     }
@@ -312,8 +313,8 @@ mod tests {
         ]);
         let texts: Vec<String> = decisions(&found, 7.0).iter().map(Decision::to_string).collect();
         let expected = [
-            "the whole structure: 2 of ASP are protonated as usual at pH 7 (pKa 3.3 to 3.8, 3.8 in water)",
-            "the whole structure: 1 of N-terminus are protonated as usual at pH 7 (pKa 8.0, 8.0 in water)",
+            "the whole structure: protonated as usual at pH 7: 2 ASP (pKa 3.3 to 3.8; 3.8 in water)",
+            "the whole structure: protonated as usual at pH 7: 1 N-terminus (pKa 8.0; 8.0 in water)",
             "ASP 1 of chain A: is ASH (pKa 7.5: 3.8 in water, +2.9 desolvation, +0.8 hydrogen bonds)",
             "CYS 4 of chain A: keeps its usual protonation, which its pKa contradicts (pKa 4.5: 9.0 in water, -4.5 ions; md \
              build has no other form of it)",
@@ -355,7 +356,7 @@ mod tests {
         let mut found = hydrogenated(&[("GLU", "GLU", Ionizable::Glu, Shifts::default())]);
         found.pkas.clear();
         let texts: Vec<String> = decisions(&found, 7.0).iter().map(Decision::to_string).collect();
-        assert_eq!(texts, ["the whole structure: 1 of GLU are protonated as usual at pH 7 (the pKa in water is 4.5)"]);
+        assert_eq!(texts, ["the whole structure: protonated as usual at pH 7: 1 GLU (the pKa in water is 4.5)"]);
     }
 
     #[test]

@@ -164,7 +164,10 @@ fn decisions(cell: &PeriodicCell, added: &Added, reason: String) -> Vec<Decision
     let decision = |what: String, why: String| Decision::new(Subject::Solvent, "the whole system", what, why);
     let Added { waters, cations, anions, ions: [cation, anion], .. } = added;
     let filled = format!("added {waters} waters to a cell of {:.3} nm3", cell.volume());
-    let replaced = format!("replaced waters by {cations} {cation} and {anions} {anion} ions");
+    let replaced = match cations + anions {
+        0 => "added no ions".to_owned(),
+        _ => format!("replaced waters by {cations} {cation} and {anions} {anion} ions"),
+    };
     vec![decision(filled, "the cell has the requested padding or size".to_owned()), decision(replaced, reason)]
 }
 

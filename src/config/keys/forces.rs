@@ -60,6 +60,7 @@ pub(super) static FORCES: &[Key] = &[
         .doc("Distance from which Lennard-Jones forces or potentials are switched off, with lj_modifier = \"force-switch\" or \"potential-switch\": GROMACS' rvdw-switch, OpenMM's switchDistance."),
     word("coulomb_modifier", &words::of(&words::MODIFIERS), "\"potential-shift\"")
         .default(Is("\"potential-shift\""))
+        .only(("electrostatics", &["pme", "plain"]))
         .doc("Direct-space Coulomb potential at the cutoff: the potential is shifted to zero at the cutoff (forces unchanged), or truncated."),
     key("dispersion_correction", Boolean, "true")
         .words(&["all-pairs", "non-excluded", "pme", words::FORCE_FIELD])
@@ -79,12 +80,12 @@ pub(super) static FORCES: &[Key] = &[
         .default(Rule("true, or false with constraints = \"none\"", |table| {
             Some((table.word("constraints") != Some("none")).to_string())
         }))
-        .doc("Whether water molecules are rigid (SETTLE)."),
+        .doc("Whether all water molecules are rigid (SETTLE). Waters whose topology fixes all three distances, such as those with [ settles ] of GROMACS, are rigid in any case."),
     key("constraint_tolerance", Number(TOLERANCE), "1e-6")
         .default(Is("1e-6"))
         .doc("Relative tolerance of constraints."),
     key("hydrogen_mass", Quantity(Mass, HYDROGEN), "\"3.024 amu\"")
-        .doc("Hydrogen mass repartitioning: new mass of hydrogens outside water. The mass that a hydrogen gains is taken from its bonded atom. If this key is not set, the masses of the topology are used."),
+        .doc("Hydrogen mass repartitioning: new mass of hydrogens outside rigid water. The mass that a hydrogen gains is taken from its bonded atom. If this key is not set, the masses of the topology are used."),
     key("scaled_solute", Kind::Table(SCALED_SOLUTE), "{ select = \"protein\", factor = 0.7 }")
         .doc("Solute scaled as in REST2. Energies within the solute are multiplied by factor, and energies between the solute and other atoms by the square root of factor: charges, Lennard-Jones, 1-4 pairs, torsions and correction maps, but not bonds and angles. For replicas with several factors see `md help ensemble.solute_temperature`."),
     key("list", Kind::Table(LIST), "{ tolerance = \"0.005 kJ/mol/ps\" }")

@@ -82,7 +82,7 @@ pub(super) static STAGE: &[Key] = &[
         .words(&["none"])
         .default(Is("\"none\""))
         .only(DYNAMICS)
-        .doc("Reciprocal space (PME, LJ-PME) is computed every few steps instead of every step, and acts as an impulse (r-RESPA; GROMACS: mts). The number of steps of the stage, the intervals of energies and trajectories, and `every` of barostats and of thermostats that rescale velocities must be multiples of this interval. Impulses resonate with vibrations: with rigid water and constrained bonds to hydrogen an interval of impulses (every times timestep) of 8 fs or more gives a warning, and 12 fs or more is refused; in flexible systems the limits are a sixth and a third of the period of the fastest vibration."),
+        .doc("Reciprocal space (PME, LJ-PME) is computed every few steps instead of every step, and acts as an impulse (r-RESPA; GROMACS: mts). The number of steps of the stage, the intervals of energies, of trajectories with forces or observables and of exchange attempts, and `every` of barostats and of thermostats that rescale velocities must be multiples of this interval. Impulses resonate with vibrations: with rigid water and constrained bonds to hydrogen an interval of impulses (every times timestep) of 8 fs or more gives a warning, and 12 fs or more is refused; in flexible systems the limits are a sixth and a third of the period of the fastest vibration."),
     key("output", Kind::Table(STAGE_OUTPUT), "{ energies = { every = \"1 ps\" }, trajectory = \"none\" }")
         .default(Rule("as in [output]", |_| None))
         .only(DYNAMICS)
@@ -109,7 +109,7 @@ pub(super) static STAGE: &[Key] = &[
 const DYNAMICS: Condition = ("kind", &["dynamics"]);
 const MINIMIZE: Condition = ("kind", &["minimize"]);
 
-static MULTIPLE_TIME_STEPS: &[Key] = &[key("every", Integer(1, 100), "2")
+static MULTIPLE_TIME_STEPS: &[Key] = &[key("every", Integer(2, 100), "2")
     .default(Is("2"))
     .doc("Steps between impulses (GROMACS: mts-level2-factor). If bonds to hydrogen are constrained, use 2 with a time step of 2 fs.")];
 

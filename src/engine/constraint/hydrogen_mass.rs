@@ -1,5 +1,6 @@
 //! Hydrogen mass repartitioning, for longer time steps.
 
+use super::select::rigid_waters;
 use crate::error::{Problem, Result};
 use crate::system::Topology;
 
@@ -10,12 +11,13 @@ const HYDROGEN: u8 = 1;
 /// which the hydrogen is bonded.
 ///
 /// The total mass and the equilibrium averages of all functions of positions stay the same. Only the dynamics change.
-/// Rigid waters and hydrogens without a heavy partner are not changed, as in OpenMM.
+/// Rigid waters and hydrogens without a heavy partner are not changed, as in OpenMM. `rigid_water` is that of
+/// [`derive`](super::derive).
 pub fn repartition_hydrogen_mass(topology: &mut Topology, target: f64, rigid_water: bool) -> Result<()> {
     if !(target > 0.0 && target.is_finite()) {
         return Err(Problem::new(format!("hydrogen_mass = {target} amu is not a positive mass")).into());
     }
-    let keep: Vec<bool> = (0..topology.residues.len()).map(|r| rigid_water && topology.is_water(r)).collect();
+    let keep = rigid_waters(topology, rigid_water);
     let bonded = topology.connectivity.iter().copied().chain(topology.bonded.bond_lengths().map(|(atoms, _)| atoms));
     let mut done = vec![false; topology.atoms.len()];
     for [i, j] in bonded {

@@ -41,13 +41,9 @@ pub enum ConstraintKind {
 /// virtual sites are computed. The tolerance is the default of [`Constraints`].
 pub fn derive(topology: &Topology, kind: ConstraintKind, rigid_water: bool) -> Result<Constraints> {
     let residue = |atom: u32| topology.atoms[atom as usize].residue as usize;
-    let mut sides = vec![0; topology.residues.len()];
-    for [i, j] in topology.constraints.iter().map(|constraint| constraint.atoms.map(residue)) {
-        sides[i] += usize::from(i == j);
-    }
-    let rigid = |residue: usize| (rigid_water || sides[residue] == SIDES) && topology.is_water(residue);
+    let rigid = rigid_waters(topology, rigid_water).into_iter().enumerate();
     let mut waters: Vec<Option<WaterShape>> =
-        (0..sides.len()).map(|residue| rigid(residue).then(|| WaterShape::of(topology, residue))).collect();
+        rigid.map(|(residue, is_rigid)| is_rigid.then(|| WaterShape::of(topology, residue))).collect();
     measure_waters(topology, &mut waters)?;
     let mut settles = vec![];
     let mut problems = vec![];
@@ -91,6 +87,18 @@ pub fn derive(topology: &Topology, kind: ConstraintKind, rigid_water: bool) -> R
         bonds = without_repetition(bonds)?;
     }
     Ok(Constraints { settles, bonds, ..Constraints::default() })
+}
+
+/// Returns for each residue whether it is a rigid water. With `rigid_water` every water is rigid. Otherwise the waters
+/// are rigid whose three sides are constrained in the topology, as in `[ settles ]` of GROMACS.
+pub(super) fn rigid_waters(topology: &Topology, rigid_water: bool) -> Vec<bool> {
+    let residue = |atom: u32| topology.atoms[atom as usize].residue as usize;
+    let mut sides = vec![0; topology.residues.len()];
+    for [i, j] in topology.constraints.iter().map(|constraint| constraint.atoms.map(residue)) {
+        sides[i] += usize::from(i == j);
+    }
+    let is_rigid = |(index, sides)| (rigid_water || sides == SIDES) && topology.is_water(index);
+    sides.into_iter().enumerate().map(is_rigid).collect()
 }
 
 /// Maximum number of independent angles at one atom. In methane there are six angles between four hydrogens, of which

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use super::coordinates::Coordinates;
+use super::foreign::foreign;
 use super::options::TopologyOptions;
 use super::{charmm, gromacs, mmcif, netcdf, openmm, pdb, prmtop, restart};
 use crate::cell::PeriodicCell;
@@ -120,45 +121,18 @@ type ModelsReader = fn(&[u8]) -> Parsed<Vec<Coordinates>>;
 /// Name of each coordinate format that can hold several models, and the function that reads all models.
 pub const MODELS: [(&str, ModelsReader); 2] = [("PDB", pdb::read_models), ("PDBx/mmCIF (cif)", mmcif::read_models)];
 
-/// Advice on what to use instead of a GROMACS run input file (tpr).
-const OF_RUN_INPUT: &str = "use the topology (top) that grompp read, and for trajectories also a structure: gmx \
-                            editconf -f run.tpr -o run.gro";
-
-/// First four bytes of a GROMACS checkpoint (`CPT_MAGIC1` in `checkpoint.cpp` of GROMACS 2022).
-const CHECKPOINT_OF_GROMACS: [u8; 4] = [0, 2, 0x9f, 0x29];
-/// Advice on what to use instead of a GROMACS checkpoint.
-const OF_CHECKPOINT: &str =
-    "write its positions and velocities: gmx trjconv -f state.cpt -s run.tpr -o start.gro -ndec 6";
-
 /// Advice on an OpenMM state that is given as a topology.
 const OF_STATE: &str = "give the State as coordinates, and a System as topology: XmlSerializer.serialize(system)";
 
-/// Whether the bytes are those of a GROMACS run input file (tpr). A run input file begins with one or two integers in
-/// XDR format (text lengths), followed by a text `VERSION …`.
-fn is_run_input(bytes: &[u8]) -> bool {
-    bytes.starts_with(&[0, 0, 0])
-        && [4, 8].iter().any(|&at| bytes.get(at..).is_some_and(|text| text.starts_with(b"VERSION")))
-}
-
 /// Returns the format of a file with these unpacked bytes. If the format is unknown, the error lists the formats in
-/// the table. `what` names the kind of file in the error.
+/// the table, or says what to do with a file of another program. `what` names the kind of file in the error.
 pub fn recognise<R>(formats: &'static [Format<R>], what: &str, bytes: &[u8]) -> Parsed<&'static Format<R>> {
+    if let Some(problem) = foreign(bytes) {
+        return Err(problem);
+    }
     formats.iter().find(|format| (format.recognises)(bytes)).ok_or_else(|| {
-        if is_run_input(bytes) {
-            return Problem::new("md does not read GROMACS run input files (tpr)").help(OF_RUN_INPUT);
-        }
-        if bytes.starts_with(&CHECKPOINT_OF_GROMACS) {
-            return Problem::new("md does not read GROMACS checkpoints (cpt)").help(OF_CHECKPOINT);
-        }
         if openmm::is_state(bytes) {
             return Problem::new("expected a <System> of OpenMM, found a <State>").help(OF_STATE);
-        }
-        if prmtop::is_old_topology(bytes) {
-            let problem =
-                Problem::new("md does not read AMBER topologies in the format before AMBER 7 (without %FLAG)");
-            return problem
-                .at_line(1)
-                .help("write the file again with ParmEd: parmed OLD, then the command outparm NEW");
         }
         let names: Vec<&str> = formats.iter().map(|format| format.name).collect();
         let problem = Problem::new(format!("unknown format of a {what} file")).at_line(1);

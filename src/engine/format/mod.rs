@@ -2,9 +2,10 @@
 //! forces.
 //!
 //! Every reader receives its bytes from [`compressed::read`], which accepts only regular files ([`file`](mod@file)).
-//! [`known`] is the table of formats. [`read_topology`] and [`read_coordinates`] use the reader that recognises the
-//! contents. Topology readers return a [`crate::system::Description`], and coordinate readers return [`Coordinates`].
-//! All readers return values in the engine's units. Bad input is a [`crate::error::Problem`] that names file and line.
+//! [`known`] is the table of formats, and [`foreign`](mod@foreign) the table of formats that are recognised but not
+//! read. [`read_topology`] and [`read_coordinates`] use the reader that recognises the contents. Topology readers return
+//! a [`crate::system::Description`], and coordinate readers return [`Coordinates`]. All readers return values in the
+//! engine's units. Bad input is a [`crate::error::Problem`] that names file and line.
 //!
 //! [`restart`], [`pdb`], [`write_mmcif`] and [`write_gro`] write coordinates. [`known::WRITABLE_TOPOLOGIES`] lists
 //! the writers of topologies.
@@ -15,6 +16,7 @@ pub mod compressed;
 pub mod coordinates;
 pub mod element;
 pub mod file;
+pub mod foreign;
 mod gromacs;
 pub mod known;
 mod mmcif;

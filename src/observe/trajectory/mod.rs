@@ -61,6 +61,7 @@ use super::extent::{Extent, Mark};
 use crate::cell::PeriodicCell;
 use crate::error::{Error, Problem, Result};
 use crate::format::compressed::{missing, packing};
+use crate::format::foreign::foreign;
 use crate::format::{Label, file};
 use crate::system::Topology;
 use crate::vec3::{Vec3, vec3};
@@ -308,6 +309,9 @@ impl Format {
         found.ok_or_else(|| {
             if let Some(kind) = packing(&beginning) {
                 return compressed::problem(kind, path).into();
+            }
+            if let Some(problem) = foreign(&beginning) {
+                return problem.in_file(path).into();
             }
             let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
             Problem::new("unknown format of a trajectory")

@@ -96,7 +96,7 @@ fn overview(run: &RunFolder) -> Markup {
     entries.push(("Last update", format!("{} UTC", updated.replace('T', " ").trim_end_matches('Z'))));
     entries.extend(summary.map(|summary| ("Program", format!("md {} ({})", summary.version, summary.commit))));
     let stages: Vec<[String; 2]> =
-        run.plan.stages.iter().map(|stage| [stage.name.clone(), describe_stage(stage)]).collect();
+        run.plan.stages.iter().map(|stage| [stage.name.clone(), describe_stage(&run.plan, stage)]).collect();
     let phases = summary.map_or(&[][..], |summary| &summary.phases);
     let total: f64 = phases.iter().map(|phase| phase.seconds).sum();
     let rows: Vec<[String; 3]> = phases

@@ -3,15 +3,19 @@
 use crate::ensemble::barostat::{Barostat, PressureCoupling};
 use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::Thermostat;
-use crate::run::plan::{Dynamics, Stage, StageKind};
+use crate::run::plan::{Dynamics, Plan, Stage, StageKind};
 use crate::units::Dimension;
 
-/// Describes a stage in one line, for `md check` and the log.
-pub fn describe_stage(stage: &Stage) -> String {
+/// Describes a stage of `plan` in one line, for `md check` and the log.
+pub fn describe_stage(plan: &Plan, stage: &Stage) -> String {
     let mut parts = match &stage.kind {
         StageKind::Minimize(minimize) => vec![format!("minimisation, at most {} steps", minimize.steps)],
         StageKind::Dynamics(dynamics) => of_dynamics(dynamics),
     };
+    let (target, steps) = (plan.target(stage.steps()), stage.steps());
+    if target < steps {
+        parts[0] += &format!(", of which run.max_steps leaves {target} steps");
+    }
     parts.extend(stage.position_restraints.iter().map(|one| format!("position restraints: {}", one.select)));
     parts.extend(match stage.restraints.len() {
         0 => None,

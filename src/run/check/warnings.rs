@@ -77,6 +77,7 @@ pub fn warnings(plan: &Plan, system: &System, state: &State, left_out: LeftOut) 
     found.extend(couplings::idle(plan));
     found.extend(couplings::driven_motion(plan, state));
     found.extend(couplings::unreached(plan));
+    found.extend(couplings::different_pressures(plan));
     found.extend(couplings::unscaled_references(plan));
     found.extend(couplings::wide_restrained_groups(plan, system, state));
     found.extend(couplings::long_distances(plan, system, state));

@@ -25,6 +25,7 @@ use crate::backend::choice::gpu;
 use crate::backend::choice::{cpu, double_precision};
 use crate::backend::cuda::{self, Programs};
 use crate::backend::{Backend, CpuOptions, Domains, Evaluation, GPU, Workload};
+use crate::compute::cuda::title;
 use crate::context::Context;
 use crate::error::{Error, Problem, Result};
 use crate::pair::ListSchedule;
@@ -315,6 +316,24 @@ pub fn processors(plan: &Plan) -> Result<(usize, Level)> {
 /// Returns an error if the device of the plan does not exist.
 pub fn check_device(plan: &Plan) -> Result<()> {
     find_gpu(plan).map(|_| ())
+}
+
+/// Describes the device that a run of this system would use, and why, for `md check`. Returns an error if the plan
+/// requests a GPU that does not exist or does not support the system.
+pub fn describe_device(plan: &Plan, system: &System) -> Result<String> {
+    let automatic = plan.run.device == Device::Auto;
+    match find_gpu(plan)? {
+        Accelerator::None(reason) if automatic => Ok(format!("CPU, chosen automatically: {reason}")),
+        Accelerator::None(reason) => Ok(format!("CPU, {reason}")),
+        Accelerator::Gpu { number, name, .. } => match cuda::check(system) {
+            Ok(()) if automatic => Ok(format!("{}, if its forces agree with those of the CPU", title(&name, number))),
+            Ok(()) => Ok(title(&name, number)),
+            Err(problem) if automatic => {
+                Ok(format!("CPU, chosen automatically: {name} is available, but {}", problem.message))
+            }
+            Err(problem) => Err(problem.into()),
+        },
+    }
 }
 
 /// Finds the GPU of a plan, or the reason why the run uses no GPU. Returns an error if the plan requests a GPU that

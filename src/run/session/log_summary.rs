@@ -86,7 +86,7 @@ pub(in crate::run) fn write_header(log: &mut RunLog, job: &Job<'_>, engine: &Eng
         ("seed", describe_seed(plan.run.seed)),
     ];
     let numbers: Vec<String> = (1..=plan.stages.len()).map(|number| format!("stage {number}")).collect();
-    let describe = |stage: &Stage| format!("{}: {}", stage.name, describe_stage(stage));
+    let describe = |stage: &Stage| format!("{}: {}", stage.name, describe_stage(plan, stage));
     rows.extend(numbers.iter().map(String::as_str).zip(plan.stages.iter().map(describe)));
     rows.extend(describe_conventions(plan, system).map(|conventions| ("conventions", conventions)));
     rows.extend(describe_methods(system).map(|methods| ("ignored methods", methods)));

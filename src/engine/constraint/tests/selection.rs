@@ -4,7 +4,7 @@ use super::{HH, OH};
 use crate::constraint::*;
 use crate::error::Error;
 use crate::format::{read_coordinates, read_topology};
-use crate::system::{Angle, Atom, Bond, Constraints, G96Angle, G96Bond, Name, Residue, Topology};
+use crate::system::{Angle, Atom, Bond, Constraint, Constraints, G96Angle, G96Bond, Name, Residue, Topology};
 use crate::vec3::Vec3;
 
 /// Methanol (C, 3 H, O, H) and two TIP4P-like waters with a massless site, with bonds as in AMBER.
@@ -180,6 +180,14 @@ fn hydrogens_grow_at_the_expense_of_their_heavy_atoms() {
     let mut topology = solution();
     repartition_hydrogen_mass(&mut topology, 3.0, false).unwrap();
     assert!((topology.atoms[6].mass - (15.999 - 2.0 * 1.992)).abs() < 1e-12);
+    // a water whose three sides are constrained in the topology is rigid in any case
+    let side = |i, j| Constraint { atoms: [i, j], length: 0.1 };
+    let mut topology = solution();
+    topology.constraints = vec![side(6, 7), side(6, 8), side(7, 8)];
+    assert_eq!(derive(&topology, ConstraintKind::None, false).unwrap().settles.len(), 1);
+    repartition_hydrogen_mass(&mut topology, 3.0, false).unwrap();
+    assert_eq!([6, 7].map(|atom| topology.atoms[atom].mass), [15.999, 1.008]);
+    assert_eq!(topology.atoms[1].mass, 3.0);
     for bad in [0.0, f64::NAN, 6.0] {
         assert!(repartition_hydrogen_mass(&mut solution(), bad, true).is_err(), "{bad}");
     }

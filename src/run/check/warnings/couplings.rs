@@ -10,7 +10,7 @@ use crate::run::dynamics::restraints::{LongDistance, long_distances as long_rest
 use crate::run::dynamics::setup::Setup;
 use crate::run::plan::{Dynamics, Plan, PositionRestraint, Stage};
 use crate::system::{State, System};
-use crate::units::BAR;
+use crate::units::{BAR, Dimension};
 
 /// Minimum number of degrees of freedom of a temperature group. A group with fewer degrees of freedom causes a warning.
 /// The kinetic energy of a group with f degrees of freedom has a relative fluctuation of √(2/f), which is 0.2 for f =
@@ -39,7 +39,7 @@ pub(super) fn wandering(plan: &Plan, system: &System, state: &State) -> Option<S
         if barostat.coupling.extents().iter().filter(free).count() < 2 {
             return None;
         }
-        let duration = stage.steps as f64 * stage.timestep;
+        let duration = plan.target(stage.steps) as f64 * stage.timestep;
         let squares = barostat.shape_diffusion(thermostat.highest_temperature(), cell.volume(), stage.timestep)?;
         let change = (squares * duration).sqrt();
         (change > SHRINKING).then(|| {
@@ -123,16 +123,21 @@ pub(super) fn unmixed(plan: &Plan, state: &State) -> Option<String> {
 pub(super) fn unreached(plan: &Plan) -> Option<String> {
     plan.stages.iter().find_map(|stage| {
         let dynamics = stage.dynamics()?;
-        let duration = dynamics.steps as f64 * dynamics.timestep;
+        let steps = plan.target(dynamics.steps);
+        let duration = steps as f64 * dynamics.timestep;
         let late =
             |schedule: &Schedule| schedule.points().last().is_some_and(|point| point.0 > duration + dynamics.timestep);
         let (key, schedule, unit, of_unit) =
             schedules(stage, dynamics).into_iter().find(|(_, schedule, ..)| late(schedule))?;
         let (time, last) = *schedule.points().last()?;
         let reached = schedule.at(duration);
+        let advice = match steps < dynamics.steps {
+            true => "increase run.max_steps".to_owned(),
+            false => format!("set duration = \"{time} ps\" or longer"),
+        };
         Some(format!(
             "stage \"{}\" ends after {duration} ps, before the last time of {key}, {time} ps. The value at the end is \
-             {:.1} {unit} and not {:.1} {unit}; set duration = \"{time} ps\" or longer",
+             {:.1} {unit} and not {:.1} {unit}; {advice}",
             stage.name,
             reached / of_unit,
             last / of_unit
@@ -154,6 +159,24 @@ fn schedules<'a>(stage: &'a Stage, dynamics: &'a Dynamics) -> Vec<(&'static str,
     let constants = stage.position_restraints.iter().map(|restraint| &restraint.force_constant);
     found.extend(constants.map(|constant| ("position_restraints.force_constant", constant, "kJ/mol/nm^2", 1.0)));
     found
+}
+
+/// Warns of constant pressures that differ between directions in which the cell can change. Such pressures do not
+/// define an ensemble: a liquid flows until the cell is too small along one direction.
+pub(super) fn different_pressures(plan: &Plan) -> Option<String> {
+    plan.dynamics().find_map(|(name, stage)| {
+        let barostat = stage.barostat.as_ref()?;
+        let free = |&direction: &usize| barostat.compressibility[direction] > 0.0;
+        let mut pressures = [0, 1, 2].into_iter().filter(free).map(|direction| &barostat.pressure[direction]);
+        let first = pressures.next()?;
+        let other = pressures.find(|pressure| *pressure != first)?;
+        let [first, other] = [first, other].map(|pressure| pressure.words(Dimension::Pressure));
+        Some(format!(
+            "stage \"{name}\": the barostat has different pressures ({first} and {other}) along directions in which the \
+             cell can change. Such pressures do not define an ensemble, and a liquid flows until the cell is too small; \
+             give one pressure, or a compressibility of zero along a direction"
+        ))
+    })
 }
 
 /// Warns of position restraints whose reference positions are not scaled while a barostat scales the cell.
@@ -210,7 +233,7 @@ pub(super) fn idle(plan: &Plan) -> Option<String> {
     plan.dynamics().find_map(|(name, stage)| {
         let thermostat = stage.thermostat.as_ref().map(|thermostat| ("thermostat", thermostat.every));
         let barostat = stage.barostat.as_ref().map(|barostat| ("barostat", barostat.every));
-        let steps = stage.steps;
+        let steps = plan.target(stage.steps);
         let is_idle = |(_, every): &(&str, u32)| (1..u64::from(*every)).contains(&steps);
         let (key, every) = thermostat.into_iter().chain(barostat).find(is_idle)?;
         Some(format!(

@@ -4,6 +4,7 @@ use super::*;
 use crate::config::Config;
 use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
 use crate::prepare::{ConstrainedTerms, Prepared};
+use crate::run::check::describe_stage;
 use crate::run::plan::{Interval, StageKind};
 use crate::run::session::load;
 use std::path::Path;
@@ -318,6 +319,31 @@ fn schedules_that_a_stage_ends_before_are_told() {
     );
     let pressing = npt("\"300 K\"", "[[\"0 ps\", \"1 bar\"], [\"2 ps\", \"1001 bar\"]]");
     one(&found("water", PME, &pressing), &["barostat.pressure", "11.0 bar and not 1001.0 bar"]);
+    // a limit of the whole run ends the stage before its length
+    let heating = npt("[[\"0 ps\", \"100 K\"], [\"0.02 ps\", \"300 K\"]]", "\"1 bar\"");
+    let (mut plan, system, state) = loaded("water", PME, &heating);
+    plan.run.max_steps = Some(5);
+    let warned = warnings(&plan, &system, &state, LeftOut::default());
+    assert!(
+        warned.iter().any(|text| text.contains("ends after 0.01 ps") && text.contains("run.max_steps")),
+        "{warned:?}"
+    );
+    assert!(
+        describe_stage(&plan, &plan.stages[0]).contains("10 steps of 2 fs = 0.02 ps, of which run.max_steps leaves 5")
+    );
+}
+
+#[test]
+fn pressures_that_differ_between_free_directions_are_told() {
+    let stage = |rest: &str| {
+        format!(
+            "timestep = \"2 fs\"\nthermostat = {{ temperature = \"300 K\" }}\n\
+             barostat = {{ coupling = \"semi-isotropic\", pressure = [\"1 bar\", \"100 bar\"]{rest} }}"
+        )
+    };
+    let rigid = ", compressibility = [\"4.5e-5 1/bar\", \"0 1/bar\"]";
+    assert_eq!(found("water", PME, &stage(rigid)), Vec::<String>::new());
+    one(&found("water", PME, &stage("")), &["stage \"production\"", "different pressures (1 bar and 100 bar)"]);
 }
 
 #[test]
