@@ -62,9 +62,9 @@ impl Whole {
         whole
     }
 
-    /// Generates very slow velocities in each stage of dynamics that reads velocities from a file without velocities. Such
-    /// a file is the final structure of a minimisation, and may be the coordinate file. `key` is the setting on which the
-    /// remarks are.
+    /// Generates very slow velocities in each stage of dynamics that reads velocities from a file without velocities.
+    /// Such a file is the final structure of a minimisation, and may be the coordinate file. `key` is the setting on
+    /// which the remarks are.
     pub(super) fn start_at_rest(&mut self, key: &str) {
         let lacks_velocities = |path: &Path| {
             let coordinates = read_coordinates(path, None, None);
@@ -76,8 +76,12 @@ impl Whole {
             if let StageKind::Dynamics(Dynamics { velocities: Velocities::File, .. }) = &stage.kind {
                 let coordinates = &self.plan.system.coordinates;
                 match before {
-                    Some(StageKind::Minimize(_)) => at_rest.push((index, "a minimisation of GROMACS writes no velocities")),
-                    None if lacks_velocities(coordinates) => at_rest.push((index, "the coordinates have no velocities")),
+                    Some(StageKind::Minimize(_)) => {
+                        at_rest.push((index, "a minimisation of GROMACS writes no velocities"))
+                    }
+                    None if lacks_velocities(coordinates) => {
+                        at_rest.push((index, "the coordinates have no velocities"))
+                    }
                     _ => {}
                 }
             }

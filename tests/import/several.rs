@@ -107,7 +107,8 @@ fn dynamics_after_a_minimisation_start_at_rest() {
     let velocities = |inputs: &[&str]| {
         let inputs: Vec<(&str, &str)> = inputs.iter().map(|&text| ("x.mdp", text)).collect();
         let imported = of(&inputs, &files());
-        let remarks = imported.remarks.iter().filter(|remark| remark.text.contains("a minimisation of GROMACS writes no"));
+        let remarks =
+            imported.remarks.iter().filter(|remark| remark.text.contains("a minimisation of GROMACS writes no"));
         (imported.plan.dynamics().map(|(_, stage)| stage.velocities).collect::<Vec<_>>(), remarks.count())
     };
     let [cold, warm] = [1e-3, 310.0].map(|temperature| Velocities::Generate { temperature });
