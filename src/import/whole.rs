@@ -12,7 +12,7 @@ use crate::config::{Line, write};
 use crate::error::Problem;
 use crate::format::read_coordinates;
 use crate::observe::files::RESTRAINTS;
-use crate::run::{Plan, Stage, StageKind, TrajectoryOptions, Velocities};
+use crate::run::{Dynamics, Plan, Stage, StageKind, TrajectoryOptions, Velocities};
 
 /// Merged translation of all files.
 pub(super) struct Whole {
@@ -62,24 +62,39 @@ impl Whole {
         whole
     }
 
-    /// Generates very slow velocities in the first stage of dynamics if the stage starts with the velocities of the
-    /// coordinate file, and this file has none. `key` is the setting on which the remark is.
+    /// Generates very slow velocities in each stage of dynamics that reads velocities from a file without velocities.
+    /// Such a file is the final structure of a minimisation, and may be the coordinate file. `key` is the setting on
+    /// which the remarks are.
     pub(super) fn start_at_rest(&mut self, key: &str) {
-        let Some(index) = self.plan.stages.iter().position(|stage| matches!(stage.kind, StageKind::Dynamics(_))) else {
-            return;
-        };
-        let StageKind::Dynamics(dynamics) = &mut self.plan.stages[index].kind else { return };
-        let lacks_velocities = || {
-            let coordinates = read_coordinates(&self.plan.system.coordinates, None, None);
+        let lacks_velocities = |path: &Path| {
+            let coordinates = read_coordinates(path, None, None);
             coordinates.is_ok_and(|found| found.velocities.is_none())
         };
-        if dynamics.velocities == Velocities::File && lacks_velocities() {
-            dynamics.velocities = Velocities::Generate { temperature: COLD };
-            let text = format!(
-                "the coordinates have no velocities, and GROMACS starts at rest: velocities are generated at {COLD} K"
-            );
+        let mut before: Option<&StageKind> = None;
+        let mut at_rest = vec![];
+        for (index, stage) in self.plan.stages.iter().enumerate() {
+            if let StageKind::Dynamics(Dynamics { velocities: Velocities::File, .. }) = &stage.kind {
+                let coordinates = &self.plan.system.coordinates;
+                match before {
+                    Some(StageKind::Minimize(_)) => {
+                        at_rest.push((index, "a minimisation of GROMACS writes no velocities"))
+                    }
+                    None if lacks_velocities(coordinates) => {
+                        at_rest.push((index, "the coordinates have no velocities"))
+                    }
+                    _ => {}
+                }
+            }
+            before = Some(&stage.kind);
+        }
+        for (index, why) in at_rest {
+            if let StageKind::Dynamics(dynamics) = &mut self.plan.stages[index].kind {
+                dynamics.velocities = Velocities::Generate { temperature: COLD };
+            }
+            let text = format!("{why}, and GROMACS starts at rest: velocities are generated at {COLD} K");
             self.remarks.push(remark(&self.parts[index], key, "no", text));
         }
+        self.remarks.sort_by_key(|remark| !remark.differs);
     }
 
     /// Returns the index of the file that determines the value of a key that all stages share.

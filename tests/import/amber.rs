@@ -1,14 +1,17 @@
 //! Tests of the import of AMBER's mdin files.
 
+use std::path::Path;
+
 use md::ensemble::barostat::{BarostatKind, PressureCoupling};
 use md::ensemble::thermostat::ThermostatKind;
+use md::import::{Files, import_text};
 use md::prepare::{ConstraintKind, ElectrostaticsSpec, LjPmeSpec, PmeSpec, Setting};
 use md::restraint::ReferenceScaling;
 use md::run::{Interval, Velocities};
 use md::system::{DispersionCorrection, ListPolicy, LjModifier, Modifier};
 use md::units::BAR;
 
-use super::{ImportedExt, file, problem, text};
+use super::{BASE, ImportedExt, file, problem, text};
 
 #[test]
 fn a_minimisation() {
@@ -136,6 +139,26 @@ fn atoms_that_do_not_move_are_frozen() {
     let other = of("ibelly=1, bellymask=':LIG<:5.0'");
     assert!(other.remark("ibelly").text.contains("has no counterpart in md"), "{}", other.remark("ibelly").text);
     assert!(of("ntr=1, restraint_wt=1").differing().contains(&"ntr"));
+    let free = of("ntr=1, restraint_wt=0.0, restraintmask=':LIG'");
+    assert!(free.plan.stages[0].position_restraints.is_empty());
+    assert!(free.remark("ntr").text.contains("no atom is restrained") && !free.differing().contains(&"ntr"));
+}
+
+/// Tests `lj1264 = 0` with a topology that has 12-6-4 terms, with one that has none, and without a topology.
+#[test]
+fn terms_that_amber_leaves_out_are_named() {
+    let differs = |system: Option<&str>, lj1264: u8| {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems");
+        let topology = system.map(|name| folder.join(name).join(format!("{name}.prmtop.xz")));
+        let files = Files { topology, ..super::files() };
+        let input = format!("t\n&cntrl lj1264={lj1264} /\n");
+        import_text(&input, Path::new("x.mdin"), &files, Path::new(BASE)).unwrap().remark("lj1264").differs
+    };
+    for (system, lj1264, expected) in
+        [(Some("ions"), 0, true), (Some("ions"), 1, false), (Some("peptide-vacuum"), 0, false), (None, 0, true)]
+    {
+        assert_eq!(differs(system, lj1264), expected, "{system:?} {lj1264}");
+    }
 }
 
 #[test]
@@ -172,6 +195,11 @@ fn wrong_files_are_refused_at_their_lines() {
         ("cut = 8 9", "2 values"),
         ("irest = 1", "needs velocities"),
         ("ntx = 1, ntx = 1", "set twice"),
+        ("ntb = 2", "ntb = 2 does not fit ntp = 0"),
+        ("ntb = 1, ntp = 1", "ntb = 1 does not fit ntp = 1"),
+        ("imin = 1, ntb = 2", "ntb = 2 does not fit ntp = 0"),
+        ("imin = 1, nrespa = 2", "nrespa is greater than 1"),
+        ("ntp = 1, nrespa = 2", "nrespa is greater than 1"),
     ] {
         let (line, found) = problem("x.mdin", &format!("title\n&cntrl\n {keys},\n/\n"));
         assert!(line == 3 && found.contains(message), "{keys}: {found}");

@@ -51,7 +51,7 @@ fn constant_pressure_of_charmm() {
     let trajectory = &imported.plan.output.trajectories[0];
     assert_eq!((trajectory.file.as_str(), trajectory.every), ("trajectory.xtc", Interval::Steps(50_000)));
     assert_eq!(imported.plan.output.energies.unwrap(), Interval::Steps(1000));
-    assert_eq!(imported.differing(), ["comm_grps"]);
+    assert_eq!(imported.differing(), ["tc_grps", "comm_grps"]);
 }
 
 #[test]
@@ -155,7 +155,9 @@ fn methods_are_translated() {
     assert_eq!(rule.differing(), ["lj-pme-comb-rule"]);
     assert_eq!(lj("vdw-modifier = none"), Setting::Given(LjModifier::None));
     assert_eq!(forces("verlet-buffer-tolerance = -1\nrlist = 1.1").list, ListPolicy::Exact { buffer: 0.1 });
-    assert_eq!(forces("mass-repartition-factor = 3").hydrogen_mass, Some(3.024));
+    let heavy = |lines: &str| text("x.mdp", &format!("mass-repartition-factor = 3\n{lines}"));
+    assert_eq!((heavy("").plan.forces.hydrogen_mass, heavy("").differing()), (Some(3.024), vec![]));
+    assert_eq!(heavy("constraints = h-bonds").differing(), ["mass-repartition-factor"]);
     let angles = text("x.mdp", "constraints = h-angles");
     assert_eq!((angles.plan.forces.constraints, angles.differing()), (ConstraintKind::HAngles, vec![]));
     let flexible = text("x.mdp", "define = -DFLEXIBLE -DK=3\nconstraints = h-bonds");
@@ -243,9 +245,10 @@ fn thermostats_are_translated() {
     };
     assert_eq!(thermostat("integrator = sd"), Some((ThermostatKind::Langevin, 2.0, false)));
     assert_eq!(thermostat("integrator = sd\ntcoupl = berendsen"), Some((ThermostatKind::Langevin, 2.0, false)));
-    assert_eq!(thermostat("tcoupl = v-rescale"), Some((ThermostatKind::VRescale, 2.0, false)));
+    // two thermostats that scale velocities have become one, although the groups have equal values
+    assert_eq!(thermostat("tcoupl = v-rescale"), Some((ThermostatKind::VRescale, 2.0, true)));
     assert_eq!(thermostat("tcoupl = andersen"), Some((ThermostatKind::Andersen, 2.0, false)));
-    assert_eq!(thermostat("tcoupl = nose-hoover"), Some((ThermostatKind::NoseHoover, 2.0, false)));
+    assert_eq!(thermostat("tcoupl = nose-hoover"), Some((ThermostatKind::NoseHoover, 2.0, true)));
     assert_eq!(thermostat("integrator = bd"), Some((ThermostatKind::Langevin, 2.0, true)));
     assert_eq!(thermostat("tcoupl = no"), None);
     // in GROMACS the integrator sd ignores the interval of the coupling
@@ -290,6 +293,7 @@ fn groups_and_annealing_are_translated() {
     let base = "tcoupl = v-rescale\ntc-grps = A\nref-t = 300\ntau-t = 1\n";
     for (lines, message) in [
         ("annealing = periodic\n", "annealing = periodic"),
+        ("annealing = single\nannealing-npoints = 1\nannealing-time = 2\nannealing-temp = 5\n", "later than tinit = 0"),
         ("annealing = single single\n", "2 words for 1 groups"),
         ("annealing = single\nannealing-npoints = 2\nannealing-time = 0\nannealing-temp = 1 2\n", "ascending times"),
     ] {
@@ -316,6 +320,10 @@ fn couplings_are_made_to_fit_the_time_step() {
     let without = text("x.mdp", "pcoupl = C-rescale\nref-p = 1\ncompressibility = 4.5e-5");
     assert_eq!(without.dynamics().barostat.as_ref().unwrap().kind, BarostatKind::Berendsen);
     assert_eq!(without.differing(), ["pcoupl"]);
+    // a single remark, on the barostat that is used
+    let other = text("x.mdp", "pcoupl = Parrinello-Rahman\nref-p = 1\ncompressibility = 4.5e-5");
+    assert_eq!(other.differing(), ["pcoupl"]);
+    assert!(other.remark("pcoupl").text.contains("Berendsen"), "{:?}", other.remarks);
 }
 
 /// Tests the components of the pressure against

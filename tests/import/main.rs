@@ -7,8 +7,10 @@ mod command;
 #[path = "../damage/mod.rs"]
 mod damage;
 mod gromacs;
+mod medium;
 mod restraints;
 mod several;
+mod start_time;
 
 use std::path::{Path, PathBuf};
 

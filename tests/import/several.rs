@@ -90,13 +90,31 @@ fn contradictions_are_named_with_both_places() {
     assert_eq!(imported.plan.system.define, Vec::<String>::new());
     let described: Vec<String> =
         imported.remarks.iter().filter(|remark| remark.differs).map(|remark| remark.describe()).collect();
-    assert_eq!(imported.differing(), ["tinit", "forces.cutoff", "system.define"], "{described:#?}");
+    assert_eq!(imported.differing(), ["tinit", "forces.cutoff", "system.define", "gen-vel"], "{described:#?}");
     assert_eq!(described[0], "tinit = 5, line 5 of em.mdp, line 3 of md.mdp: md counts the time from 0");
     assert_eq!(
         described[1],
         "forces.cutoff = \"1.2 nm\", line 3 of em.mdp: the value follows from rcoulomb = 1.2; all stages use the \
          value \"1 nm\" from md.mdp, line 4 (rcoulomb = 1.0)"
     );
+}
+
+/// Tests the velocities after minimisations, which write none: dynamics that read velocities start at rest in GROMACS.
+#[test]
+fn dynamics_after_a_minimisation_start_at_rest() {
+    let (minimise, run) = (format!("integrator = steep\n{FORCES}"), format!("{FORCES}nsteps = 5\n"));
+    let drawn = format!("{run}gen-vel = yes\ngen-temp = 310");
+    let velocities = |inputs: &[&str]| {
+        let inputs: Vec<(&str, &str)> = inputs.iter().map(|&text| ("x.mdp", text)).collect();
+        let imported = of(&inputs, &files());
+        let remarks =
+            imported.remarks.iter().filter(|remark| remark.text.contains("a minimisation of GROMACS writes no"));
+        (imported.plan.dynamics().map(|(_, stage)| stage.velocities).collect::<Vec<_>>(), remarks.count())
+    };
+    let [cold, warm] = [1e-3, 310.0].map(|temperature| Velocities::Generate { temperature });
+    assert_eq!(velocities(&[&minimise, &run, &run]), (vec![cold, Velocities::File], 1));
+    assert_eq!(velocities(&[&minimise, &drawn, &run]), (vec![warm, Velocities::File], 0));
+    assert_eq!(velocities(&[&run, &minimise, &run]), (vec![Velocities::File, cold], 1));
 }
 
 #[test]

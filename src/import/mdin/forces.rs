@@ -2,6 +2,7 @@
 
 use super::{Draft, PER_NM, unexpected};
 use crate::constraint::ConstraintKind;
+use crate::format::read_topology;
 use crate::import::readable;
 use crate::pme::{ORDERS, alpha_for_tolerance};
 use crate::run::{ElectrostaticsSpec, LjPmeSpec, PmeSpec, Setting};
@@ -44,6 +45,7 @@ pub(super) fn translate(draft: &mut Draft<'_>) {
         lists(draft);
     }
     constraints(draft);
+    ion_terms(draft);
 }
 
 /// Whether the system is periodic. Adds a remark on `ntb` if the system is not periodic.
@@ -172,5 +174,19 @@ fn constraints(draft: &mut Draft<'_>) {
     }
     if ntc != 1 && draft.is_given("tol") {
         draft.plan.forces.constraint_tolerance = draft.quantity("forces.constraint_tolerance", "tol");
+    }
+}
+
+/// Records a remark if the file switches off 12-6-4 terms that the topology has. If the topology cannot be read, it may
+/// have such terms.
+fn ion_terms(draft: &mut Draft<'_>) {
+    if !draft.is_given("lj1264") || draft.whole("lj1264") != 0 {
+        return;
+    }
+    let lacks_terms = |path| read_topology(path).is_ok_and(|found| found.nonbonded.c4.is_empty());
+    if !lacks_terms(&draft.plan.system.topology) {
+        let text = "md computes the 12-6-4 terms of the topology: to leave them out, remove the section \
+                    LENNARD_JONES_CCOEF from the prmtop";
+        draft.differs("lj1264", text);
     }
 }

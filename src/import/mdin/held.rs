@@ -26,7 +26,10 @@ pub(super) fn translate(draft: &mut Draft<'_>) {
         };
         found.map_err(|reason| draft.differs(switch, format!("{reason}: {instead}"))).ok()
     };
-    if draft.whole("ntr") != 0 {
+    // the cards of group input, which AMBER reads without a mask, have weights of their own
+    if draft.whole("ntr") != 0 && draft.real("restraint_wt") == 0.0 && !draft.text("restraintmask").trim().is_empty() {
+        draft.no_use("ntr", "restraint_wt is zero: no atom is restrained");
+    } else if draft.whole("ntr") != 0 {
         let instead = "set position_restraints in the stage, with a force_constant of twice restraint_wt";
         if let Some(select) = selection(draft, "ntr", "restraintmask", instead) {
             restrain(draft, select);

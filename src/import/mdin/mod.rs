@@ -62,6 +62,7 @@ pub(super) fn translate(draft: &mut Draft<'_>) -> StageKind {
         let help = "leave out --index: restraints and masks of AMBER contain atom numbers and names";
         draft.fault(Problem::new("an index file applies only to a GROMACS mdp").in_file(path).help(help));
     }
+    combinations(draft);
     forces::translate(draft);
     let mut is_ramped = false;
     let kind = match draft.whole("imin") {
@@ -80,6 +81,22 @@ pub(super) fn translate(draft: &mut Draft<'_>) -> StageKind {
     held::translate(draft);
     restraints::translate(draft, is_ramped);
     kind
+}
+
+/// Reports combinations of settings that AMBER refuses (subroutine `mdread2` of sander; pmemd has the same checks).
+fn combinations(draft: &mut Draft<'_>) {
+    let (ntp, is_minimisation) = (draft.whole("ntp"), draft.whole("imin") != 0);
+    if draft.is_given("ntb") {
+        let ntb = draft.whole("ntb");
+        if (ntb == 2) != (ntp != 0) {
+            let help = "set ntb = 2 and ntp > 0 for a constant pressure, and otherwise ntp = 0 with ntb = 1 or 0";
+            draft.problem("ntb", format!("ntb = {ntb} does not fit ntp = {ntp}"), help);
+        }
+    }
+    if draft.is_given("nrespa") && draft.whole("nrespa") > 1 && (is_minimisation || ntp != 0) {
+        let message = "nrespa is greater than 1 in a minimisation or at constant pressure";
+        draft.problem("nrespa", message, "AMBER refuses this combination: set nrespa = 1");
+    }
 }
 
 fn minimisation(draft: &mut Draft<'_>) -> StageKind {

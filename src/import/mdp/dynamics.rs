@@ -108,12 +108,8 @@ fn pressure(draft: &mut Draft<'_>, stage: &mut Dynamics) {
     let method = draft.word("pcoupl");
     let kind = match method.as_str() {
         "no" => return draft.carried("stage.barostat", &["pcoupl"]),
-        "crescale" => BarostatKind::CRescale,
+        "crescale" | "parrinellorahman" | "mttk" => BarostatKind::CRescale,
         "berendsen" => BarostatKind::Berendsen,
-        "parrinellorahman" | "mttk" => {
-            draft.differs("pcoupl", "md uses c-rescale, which samples the same ensemble");
-            BarostatKind::CRescale
-        }
         other => {
             return draft.unsupported("pcoupl", other, "expected C-rescale, Berendsen, Parrinello-Rahman or no");
         }
@@ -147,7 +143,11 @@ fn pressure(draft: &mut Draft<'_>, stage: &mut Dynamics) {
         every,
         keys: ["pcoupl", "tau-p"],
     };
-    stage.barostat = Some(coupling::barostat(draft, stage, &asked));
+    let barostat = coupling::barostat(draft, stage, &asked);
+    if barostat.kind == BarostatKind::CRescale && method != "crescale" {
+        draft.differs("pcoupl", "md uses c-rescale, which samples the same ensemble");
+    }
+    stage.barostat = Some(barostat);
 }
 
 /// Returns the directions that the barostat scales together, and the values of `ref-p` and `compressibility` for each

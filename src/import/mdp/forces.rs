@@ -107,13 +107,31 @@ fn reaction_field(draft: &mut Draft<'_>, fixed: Option<f64>) -> ElectrostaticsSp
     let text = "the reaction field of md acts only on interacting pairs; in GROMACS it also acts on excluded pairs and \
                 on each atom itself";
     draft.differs("coulombtype", text);
-    let given = draft.real("epsilon-rf");
-    let permittivity = fixed.unwrap_or(if given == 0.0 { f64::INFINITY } else { given });
-    if fixed.is_none() {
+    let permittivity = fixed.unwrap_or_else(|| permittivity(draft));
+    ElectrostaticsSpec::ReactionField { permittivity }
+}
+
+/// Returns the relative permittivity beyond the cutoff. The force constant of the reaction field of GROMACS is
+/// k = (ε_rf − ε_r)/(2 ε_rf + ε_r)/r³ (manual, "Coulomb interaction with reaction field"), which is that of `md` with
+/// the permittivity ε_rf/ε_r.
+fn permittivity(draft: &mut Draft<'_>) -> f64 {
+    let [within, beyond] = ["epsilon-r", "epsilon-rf"].map(|name| draft.real(name));
+    let permittivity = if beyond == 0.0 { f64::INFINITY } else { beyond };
+    if within == 1.0 || within <= 0.0 || permittivity.is_infinite() {
         draft.admitted("forces.permittivity", "epsilon-rf", permittivity);
         draft.carried("forces.permittivity", &["epsilon-rf"]);
+        return permittivity;
     }
-    ElectrostaticsSpec::ReactionField { permittivity }
+    let ratio = beyond / within;
+    if ratio < 1.0 {
+        let message = format!("epsilon-rf = {beyond} is less than epsilon-r = {within}");
+        draft.problem("epsilon-rf", message, "expected epsilon-rf = 0, which is infinity, or at least epsilon-r");
+    }
+    draft.carried_as("forces.permittivity", &["epsilon-rf", "epsilon-r"], "epsilon-rf / epsilon-r");
+    let text = "md uses a relative permittivity of 1: divide the charges of the topology by the square root of \
+                epsilon-r; the permittivity of the reaction field is epsilon-rf / epsilon-r, as these charges need";
+    draft.differs("epsilon-r", text);
+    ratio
 }
 
 /// Returns the smallest spline order of `md` that is at least the order in the file. If the file has a larger order
@@ -322,11 +340,13 @@ fn constraints(draft: &mut Draft<'_>) {
     if factor > 1.0 {
         let mass = HYDROGEN * factor;
         draft.admitted("forces.hydrogen_mass", "mass-repartition-factor", mass);
-        draft.carried_as(
-            "forces.hydrogen_mass",
-            &["mass-repartition-factor"],
-            "mass of hydrogen; the masses of rigid water do not change",
-        );
+        let words = if rigid { "mass of hydrogen, except in rigid water" } else { "mass of hydrogen" };
+        draft.carried_as("forces.hydrogen_mass", &["mass-repartition-factor"], words);
+        if rigid {
+            let text = "rigid water keeps its masses; GROMACS makes its hydrogens heavier, too, which changes only how \
+                        fast water moves";
+            draft.differs("mass-repartition-factor", text);
+        }
         draft.plan.forces.hydrogen_mass = Some(mass);
     }
 }

@@ -81,6 +81,13 @@ pub(super) fn translate(draft: &mut Draft<'_>) -> StageKind {
     }
 }
 
+/// Returns the time (ps) of GROMACS at the start of the stage. GROMACS uses this time for the points of annealing and
+/// for moving references of pull coordinates; `md` counts time from the start of the stage.
+fn start_time(draft: &mut Draft<'_>) -> f64 {
+    let [begin, timestep] = ["tinit", "dt"].map(|name| draft.real(name));
+    begin + draft.whole("init-step") as f64 * timestep
+}
+
 fn preprocessor(draft: &mut Draft<'_>) {
     // paths in `include` are relative to the working directory, as for grompp
     let folders = options(draft, "include", "-I", "expected words -I/folder").into_iter();

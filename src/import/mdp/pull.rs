@@ -2,11 +2,11 @@
 //!
 //! The variable ξ is a distance, an angle or a dihedral between centers of mass. `md` has three potentials of the pull
 //! code (GROMACS manual, "The pull code"): the harmonic potential k/2 (ξ − ξ₀ − v t)² with reference ξ₀ and rate v, a
-//! flat-bottomed potential (wall), and the linear potential k ξ of a constant force. Other geometries and potentials
-//! are not translated, but reported in a remark.
+//! flat-bottomed potential (wall), and the linear potential k ξ of a constant force. In GROMACS the time t begins at
+//! `tinit` + `init-step` · `dt`. Other geometries and potentials are not translated, but reported in a remark.
 
 use super::groups::Groups;
-use super::{Draft, shortened};
+use super::{Draft, shortened, start_time};
 use crate::config::spell_restraint;
 use crate::import::settings::{folded, real};
 use crate::restraint::{Potential, VariableKind, Well};
@@ -22,10 +22,11 @@ pub(super) fn translate(draft: &mut Draft<'_>, groups: &Groups, is_dynamics: boo
         return;
     }
     let coordinates = draft.count("pull-ncoords");
+    let start = start_time(draft);
     let mut names = vec!["pull".to_owned()];
     let (mut unnamed, mut left, mut unknown) = (vec![], vec![], vec![]);
     for number in 1..=coordinates.min(MOST_COORDINATES) {
-        let found = Coordinate { draft, number }.restraint(is_dynamics);
+        let found = Coordinate { draft, number, start }.restraint(is_dynamics);
         match found {
             Err(why) => left.push(format!("coordinate {number}: {why}")),
             Ok(restraint) => {
@@ -55,7 +56,8 @@ pub(super) fn translate(draft: &mut Draft<'_>, groups: &Groups, is_dynamics: boo
     }
     if !draft.restraints.is_empty() {
         names.retain(|name| draft.is_given(name));
-        draft.carried("stage.restraints", &names.iter().map(String::as_str).collect::<Vec<_>>());
+        let words = if start == 0.0 { "" } else { "moving references are those at tinit + init-step dt" };
+        draft.carried_as("stage.restraints", &names.iter().map(String::as_str).collect::<Vec<_>>(), words);
         table(draft);
     }
     if !left.is_empty() {
@@ -75,6 +77,8 @@ fn table(draft: &mut Draft<'_>) {
 struct Coordinate<'d, 'a> {
     draft: &'d Draft<'a>,
     number: u64,
+    /// time (ps) of GROMACS at the start of the stage
+    start: f64,
 }
 
 impl<'a> Coordinate<'_, 'a> {
@@ -180,6 +184,8 @@ impl<'a> Coordinate<'_, 'a> {
         if k <= 0.0 {
             return Err(format!("k = {k}: force constants of md must be greater than zero"));
         }
+        // GROMACS moves references from the time 0, also those that are relative to the initial value
+        let init = if rate == 0.0 { init } else { init + rate * self.start };
         if from_start && (init != 0.0 || below != above) {
             return Err("md has no walls and no offsets relative to the initial value: set `start` to `no`, and \
                  `init` to the absolute value"

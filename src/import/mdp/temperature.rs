@@ -1,8 +1,8 @@
 //! Translation of GROMACS' thermostat, its temperature groups, and simulated annealing.
 
-use super::Draft;
 use super::dynamics::interval;
 use super::groups::Groups;
+use super::{Draft, start_time};
 use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::{ThermostatGroup, ThermostatKind};
 use crate::import::coupling::{self, COLD};
@@ -28,7 +28,8 @@ pub(super) fn translate(draft: &mut Draft<'_>, stage: &mut Dynamics, known: &Gro
     let differ =
         groups.iter().any(|group| (&group.temperature, group.coupling_time) != (&base.temperature, base.coupling_time));
     if groups.iter().any(|group| group.selection.is_none()) {
-        if differ {
+        // a thermostat that acts on each atom separately does not depend on groups with equal values
+        if differ || !kind.facts().refreshes {
             let names: Vec<&str> = groups.iter().chain([&base]).map(|group| group.name.as_str()).collect();
             let text = format!(
                 "groups are unknown ({}): the whole system is one group with the values of the first unknown group",
@@ -53,8 +54,15 @@ pub(super) fn translate(draft: &mut Draft<'_>, stage: &mut Dynamics, known: &Gro
     } else {
         interval(draft, "nsttcouple")
     };
-    let words = if kind == ThermostatKind::Langevin { "the friction is the inverse of tau-t" } else { "" };
-    draft.carried_as("stage.thermostat", &[key, "tc-grps", "tau-t", "ref-t", "annealing"], words);
+    let mut words = vec![];
+    if kind == ThermostatKind::Langevin {
+        words.push("the friction is the inverse of tau-t");
+    }
+    let changes = |group: &Group| group.temperature.constant().is_none();
+    if (changes(&base) || groups.iter().any(changes)) && start_time(draft) != 0.0 {
+        words.push("times are reduced by tinit + init-step dt");
+    }
+    draft.carried_as("stage.thermostat", &[key, "tc-grps", "tau-t", "ref-t", "annealing"], &words.join("; "));
     let shortest = groups.iter().fold(base.coupling_time, |least, group| least.min(group.coupling_time));
     let mut thermostat = coupling::thermostat(stage, kind, 0.0, shortest, every);
     (thermostat.temperature, thermostat.coupling_time) = (base.temperature, base.coupling_time);
@@ -175,6 +183,7 @@ fn annealing(draft: &mut Draft<'_>, temperatures: &[f64]) -> Option<Vec<Schedule
         draft.unsupported("annealing", other, help);
         return None;
     }
+    let (begin, start) = (draft.real("tinit"), start_time(draft));
     let lists = ["annealing-npoints", "annealing-time", "annealing-temp"].map(|name| draft.reals(name));
     let [counts, mut times, mut values] = lists.map(Vec::into_iter);
     let mut schedules = vec![];
@@ -186,8 +195,13 @@ fn annealing(draft: &mut Draft<'_>, temperatures: &[f64]) -> Option<Vec<Schedule
             schedules.push(temperature.into());
             continue;
         }
+        if let Some((first, _)) = points.first().filter(|(first, _)| *first > begin) {
+            let message = format!("the first time of annealing-time, {first} ps, is later than tinit = {begin} ps");
+            draft.problem("annealing-time", message, "grompp requires a point at tinit or before: add one");
+            return None;
+        }
         let complete = points.len() as f64 == count;
-        let Some(schedule) = Schedule::new(points).filter(|_| complete) else {
+        let Some(schedule) = from_start(points, start).filter(|_| complete) else {
             let message = "annealing-npoints, annealing-time and annealing-temp do not give ascending \
                            times with one temperature each";
             draft.problem("annealing", message, "give as many times and temperatures as annealing-npoints says");
@@ -200,4 +214,12 @@ fn annealing(draft: &mut Draft<'_>, temperatures: &[f64]) -> Option<Vec<Schedule
         &["annealing", "annealing-npoints", "annealing-time", "annealing-temp"],
     );
     Some(schedules)
+}
+
+/// Converts pairs of time of GROMACS (ps) and temperature to a schedule of a stage that begins at the time `start`. The
+/// first point is at the start of the stage. Returns `None` if times do not ascend.
+fn from_start(points: Vec<(f64, f64)>, start: f64) -> Option<Schedule> {
+    let schedule = Schedule::new(points)?;
+    let later = schedule.points().iter().filter(|(time, _)| *time > start).map(|(time, value)| (time - start, *value));
+    Schedule::new(std::iter::once((0.0, schedule.at(start))).chain(later).collect())
 }
