@@ -355,12 +355,8 @@ impl Analyze {
         let mut observers = observers.collect::<Result<Vec<Box<dyn FrameObserver>>>>()?;
         let memory: f64 = observers.iter().map(|observer| observer.bytes(count)).sum();
         let names: Vec<String> = paths.iter().map(|path| shown(path)).collect();
-        common.print(&format!(
-            "trajectory   {}\nmemory       {} for at most {}\n",
-            names.join(" "),
-            megabytes(memory),
-            counted(count, "frame")
-        ))?;
+        let (memory, frames) = (megabytes(memory), counted(count, "frame"));
+        common.print(&format!("trajectory   {}\nmemory       {memory} for at most {frames}\n", names.join(" ")))?;
         // warnings go to standard error, because the user must see warnings with --json, too
         topology::left_out(trajectory.left_out()).iter().for_each(|words| super::warn(words));
         let warnings = trajectory.warnings();

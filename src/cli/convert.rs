@@ -115,6 +115,19 @@ impl OfTopology {
     }
 }
 
+/// Warns of defects of a file and of a crystal's cell, and returns the number of defects.
+fn warn_of(source: &dyn FrameSource) -> usize {
+    let warnings = source.warnings();
+    warnings.iter().for_each(|warning| super::warn(warning));
+    if source.is_crystal() {
+        super::warn(
+            "the cell is that of a crystal with a space group other than P 1: the output has this cell without the \
+             symmetry, and its atoms do not fill it",
+        );
+    }
+    warnings.len()
+}
+
 impl Convert {
     /// Fails if frames with a cell are to be aligned and the bonds are unknown: broken molecules would be aligned.
     fn refuse_broken(&self, system: Option<&AnalysedSystem<'_>>, has_bonds: bool) -> Result<()> {
@@ -178,18 +191,11 @@ impl Convert {
             None => None,
         };
         self.refuse_broken(system.as_ref(), has_bonds)?;
-        let warnings = source.warnings();
-        warnings.iter().for_each(|warning| super::warn(warning));
-        if source.is_crystal() {
-            super::warn(
-                "the cell is that of a crystal with a space group other than P 1: the output has this cell without the \
-                 symmetry, and its atoms do not fill it",
-            );
-        }
+        let warned = warn_of(source.as_ref());
         let mut operations = self.operations(system.as_ref(), source.as_mut())?;
         let Converted { frames: written, warning } = convert(source.as_mut(), &mut operations, target, &frames)?;
         drop(operations);
-        source.warnings().iter().skip(warnings.len()).for_each(|warning| super::warn(warning));
+        source.warnings().iter().skip(warned).for_each(|warning| super::warn(warning));
         let warnings = warning.map(str::to_owned).into_iter().chain(topology::left_out(source.left_out()));
         let warning: String = warnings.map(|warning| format!("warning      {warning}\n")).collect();
         super::print(&format!(

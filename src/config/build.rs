@@ -99,7 +99,7 @@ fn without_effect(table: &Table, list: Option<ListPolicy>, problems: &mut Vec<Pr
     if table.word("cutoff_lj") == Some("none") && table.word("lj_modifier") == Some("potential-shift") {
         unused("lj_modifier", "cutoff_lj");
     }
-    if table.word("cutoff") == Some("none") && list.is_some_and(|list| list != ListPolicy::default()) {
+    if table.word("cutoff") == Some("none") && list.is_some_and(|list| list != ForceOptions::default().list) {
         unused("list", "cutoff");
     }
 }

@@ -61,6 +61,11 @@ pub(super) fn exchange(table: &Table, replicas: &[Replica], plan: &Plan, problem
     if plan.run.tuning == TuningMethod::Measure {
         wrong("with tuning = \"measure\" each replica would choose its own PME grid", "remove run.tuning");
     }
+    attempts(inner, name, dynamics, problems)
+}
+
+/// Returns the number of steps between exchange attempts in the stage `name`.
+fn attempts(inner: &Table, name: &str, dynamics: &Dynamics, problems: &mut Vec<Problem>) -> Option<u64> {
     let every = inner.interval("every")?;
     let steps = every.steps(dynamics.timestep);
     if steps > dynamics.steps && dynamics.steps > 0 {

@@ -3,9 +3,9 @@
 //!
 //! Every reader receives its bytes from [`compressed::read`], which accepts only regular files ([`file`](mod@file)).
 //! [`known`] is the table of formats, and [`foreign`](mod@foreign) the table of formats that are recognised but not
-//! read. [`read_topology`] and [`read_coordinates`] use the reader that recognises the contents. Topology readers return
-//! a [`crate::system::Description`], and coordinate readers return [`Coordinates`]. All readers return values in the
-//! engine's units. Bad input is a [`crate::error::Problem`] that names file and line.
+//! read. [`read_topology`] and [`read_coordinates`] use the reader that recognises the contents. Topology readers
+//! return a [`crate::system::Description`], and coordinate readers return [`Coordinates`]. All readers return values
+//! in the engine's units. Bad input is a [`crate::error::Problem`] that names file and line.
 //!
 //! [`restart`], [`pdb`], [`write_mmcif`] and [`write_gro`] write coordinates. [`known::WRITABLE_TOPOLOGIES`] lists
 //! the writers of topologies.

@@ -19,13 +19,14 @@ pub fn describe_methods(system: &System) -> Option<String> {
 fn spelled(methods: &Methods) -> String {
     let Methods { cutoff, electrostatics, lj_modifier, dispersion_correction } = *methods;
     let cutoff = cutoff.map_or("none".to_owned(), |cutoff| Length.spell(cutoff));
+    let truncated = "coulomb_modifier = \"none\"";
     let electrostatics = match electrostatics {
         Electrostatics::Off => "\"off\"".to_owned(),
-        Electrostatics::Plain => "\"plain\"".to_owned(),
+        Electrostatics::Plain => format!("\"plain\"; {truncated}"),
         Electrostatics::ReactionField { permittivity } => {
             format!("\"reaction-field\"; permittivity = {permittivity:?}")
         }
-        Electrostatics::Pme(pme) => format!("\"pme\"; {}", mesh("pme", pme)),
+        Electrostatics::Pme(pme) => format!("\"pme\"; {}; {truncated}", mesh("pme", pme)),
     };
     let modifier = match lj_modifier {
         LjModifier::None => "\"none\"".to_owned(),
@@ -40,8 +41,8 @@ fn spelled(methods: &Methods) -> String {
         DispersionCorrection::Pme(pme) => format!("\"pme\"; {}", mesh("lj_pme", pme)),
     };
     format!(
-        "cutoff = \"{cutoff}\"; electrostatics = {electrostatics}; lj_modifier = {modifier}; coulomb_modifier = \
-         \"none\"; dispersion_correction = {correction}"
+        "cutoff = \"{cutoff}\"; electrostatics = {electrostatics}; lj_modifier = {modifier}; dispersion_correction = \
+         {correction}"
     )
 }
 

@@ -39,7 +39,7 @@ pub(super) fn wandering(plan: &Plan, system: &System, state: &State) -> Option<S
         if barostat.coupling.extents().iter().filter(free).count() < 2 {
             return None;
         }
-        let duration = plan.target(stage.steps) as f64 * stage.timestep;
+        let duration = stage.steps as f64 * stage.timestep;
         let squares = barostat.shape_diffusion(thermostat.highest_temperature(), cell.volume(), stage.timestep)?;
         let change = (squares * duration).sqrt();
         (change > SHRINKING).then(|| {
@@ -123,21 +123,16 @@ pub(super) fn unmixed(plan: &Plan, state: &State) -> Option<String> {
 pub(super) fn unreached(plan: &Plan) -> Option<String> {
     plan.stages.iter().find_map(|stage| {
         let dynamics = stage.dynamics()?;
-        let steps = plan.target(dynamics.steps);
-        let duration = steps as f64 * dynamics.timestep;
+        let duration = dynamics.steps as f64 * dynamics.timestep;
         let late =
             |schedule: &Schedule| schedule.points().last().is_some_and(|point| point.0 > duration + dynamics.timestep);
         let (key, schedule, unit, of_unit) =
             schedules(stage, dynamics).into_iter().find(|(_, schedule, ..)| late(schedule))?;
         let (time, last) = *schedule.points().last()?;
         let reached = schedule.at(duration);
-        let advice = match steps < dynamics.steps {
-            true => "increase run.max_steps".to_owned(),
-            false => format!("set duration = \"{time} ps\" or longer"),
-        };
         Some(format!(
             "stage \"{}\" ends after {duration} ps, before the last time of {key}, {time} ps. The value at the end is \
-             {:.1} {unit} and not {:.1} {unit}; {advice}",
+             {:.1} {unit} and not {:.1} {unit}; set duration = \"{time} ps\" or longer",
             stage.name,
             reached / of_unit,
             last / of_unit
@@ -172,7 +167,7 @@ pub(super) fn different_pressures(plan: &Plan) -> Option<String> {
         let other = pressures.find(|pressure| *pressure != first)?;
         let [first, other] = [first, other].map(|pressure| pressure.words(Dimension::Pressure));
         Some(format!(
-            "stage \"{name}\": the barostat has different pressures ({first} and {other}) along directions in which the \
+            "stage \"{name}\": the barostat has different pressures, {first} and {other}, along directions in which the \
              cell can change. Such pressures do not define an ensemble, and a liquid flows until the cell is too small; \
              give one pressure, or a compressibility of zero along a direction"
         ))
@@ -233,7 +228,7 @@ pub(super) fn idle(plan: &Plan) -> Option<String> {
     plan.dynamics().find_map(|(name, stage)| {
         let thermostat = stage.thermostat.as_ref().map(|thermostat| ("thermostat", thermostat.every));
         let barostat = stage.barostat.as_ref().map(|barostat| ("barostat", barostat.every));
-        let steps = plan.target(stage.steps);
+        let steps = stage.steps;
         let is_idle = |(_, every): &(&str, u32)| (1..u64::from(*every)).contains(&steps);
         let (key, every) = thermostat.into_iter().chain(barostat).find(is_idle)?;
         Some(format!(

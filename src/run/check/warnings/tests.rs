@@ -319,15 +319,11 @@ fn schedules_that_a_stage_ends_before_are_told() {
     );
     let pressing = npt("\"300 K\"", "[[\"0 ps\", \"1 bar\"], [\"2 ps\", \"1001 bar\"]]");
     one(&found("water", PME, &pressing), &["barostat.pressure", "11.0 bar and not 1001.0 bar"]);
-    // a limit of the whole run ends the stage before its length
+    // the length of a short trial run, run.max_steps, has no influence
     let heating = npt("[[\"0 ps\", \"100 K\"], [\"0.02 ps\", \"300 K\"]]", "\"1 bar\"");
     let (mut plan, system, state) = loaded("water", PME, &heating);
     plan.run.max_steps = Some(5);
-    let warned = warnings(&plan, &system, &state, LeftOut::default());
-    assert!(
-        warned.iter().any(|text| text.contains("ends after 0.01 ps") && text.contains("run.max_steps")),
-        "{warned:?}"
-    );
+    assert_eq!(warnings(&plan, &system, &state, LeftOut::default()), Vec::<String>::new());
     assert!(
         describe_stage(&plan, &plan.stages[0]).contains("10 steps of 2 fs = 0.02 ps, of which run.max_steps leaves 5")
     );
@@ -343,7 +339,7 @@ fn pressures_that_differ_between_free_directions_are_told() {
     };
     let rigid = ", compressibility = [\"4.5e-5 1/bar\", \"0 1/bar\"]";
     assert_eq!(found("water", PME, &stage(rigid)), Vec::<String>::new());
-    one(&found("water", PME, &stage("")), &["stage \"production\"", "different pressures (1 bar and 100 bar)"]);
+    one(&found("water", PME, &stage("")), &["stage \"production\"", "different pressures, at 1 bar and at 100 bar"]);
 }
 
 #[test]
