@@ -106,7 +106,8 @@ impl Args for Analyze {
         let names: Vec<String> =
             OBSERVABLES.iter().map(|entry| format!("  {:<16}{}", entry.name, entry.about)).collect();
         let help = format!(
-            "Observables (md analyze OBSERVABLE --help shows the options of one):\n{}\n\nSeveral observables are computed \
+            "Observables (md analyze OBSERVABLE --help shows the options of one, and those of the whole analysis, for \
+             example --topology, --begin and --output-dir):\n{}\n\nSeveral observables are computed \
              in one pass:\n  md analyze rmsd --select backbone rg rdf out/trajectory.h5md\nA file with tables \
              [[observable]] holds the same options:\n  md analyze --spec analysis.toml",
             names.join("\n")

@@ -86,14 +86,14 @@ fn final_structure(folder: &Path) -> Result<PathBuf> {
     Err(problem.help("give the output folder (output.directory) of a finished run").into())
 }
 
-/// Returns two lists of the settings that were not translated: the settings that change results, and the settings that
-/// `md` does not need.
+/// Returns two lists of the settings that have no exact translation: the settings with differences that change results,
+/// and the settings that `md` does not need.
 fn report(remarks: &[Remark]) -> String {
     let list = |title: &str, differs: bool| {
         let lines = remarks.iter().filter(|remark| remark.differs == differs).map(Remark::describe);
         let lines: String = lines.map(|line| format!("\n  {line}")).collect();
         if lines.is_empty() { String::new() } else { format!("{title}:{lines}\n") }
     };
-    let text = list("not translated", true) + &list("not translated because md needs no such setting", false);
+    let text = list("differences", true) + &list("settings that md does not need", false);
     if text.is_empty() { "all settings were translated".to_owned() } else { text.trim_end().to_owned() }
 }
