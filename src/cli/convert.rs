@@ -71,7 +71,9 @@ pub(super) struct Convert {
     /// Reference for --align: the word first (the first frame), the number of a frame, or a structure file
     #[arg(long, value_name = "FRAME", default_value = "first", requires = "align", value_parser = Reference::parse)]
     reference: Reference,
-    /// Round positions to this precision if the format allows it, for example "0.001 nm"
+    /// Round positions to this precision if the format allows it, for example "0.001 nm". Default: all digits of
+    /// single precision; in XTC, the precision of an XTC or H5MD input that is finer than 0.001 nm, down to 0.0001 nm,
+    /// otherwise 0.001 nm
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     precision: Option<String>,
     /// Do not write velocities. Without this option, either all frames or no frames must have velocities
@@ -180,6 +182,7 @@ impl Convert {
         let options = TargetOptions {
             is_single: self.frame.is_some() || source.frames() == 1,
             rounding,
+            resolution: source.resolution(),
             velocities: !self.no_velocities,
             forces: !self.no_forces,
         };
@@ -193,10 +196,10 @@ impl Convert {
         self.refuse_broken(system.as_ref(), has_bonds)?;
         let warned = warn_of(source.as_ref());
         let mut operations = self.operations(system.as_ref(), source.as_mut())?;
-        let Converted { frames: written, warning } = convert(source.as_mut(), &mut operations, target, &frames)?;
+        let Converted { frames: written, warnings: lost } = convert(source.as_mut(), &mut operations, target, &frames)?;
         drop(operations);
         source.warnings().iter().skip(warned).for_each(|warning| super::warn(warning));
-        let warnings = warning.map(str::to_owned).into_iter().chain(topology::left_out(source.left_out()));
+        let warnings = lost.into_iter().chain(topology::left_out(source.left_out()));
         let warning: String = warnings.map(|warning| format!("warning      {warning}\n")).collect();
         super::print(&format!(
             "written      {}: {} of {}\n{warning}",

@@ -60,6 +60,10 @@ pub(super) fn check_frames(trajectory: &dyn FrameSource, path: &Path) -> Result<
     let problem = match trajectory.cut_off() {
         Some(_) => Problem::new("the file ends inside its first frame, so that it has no complete frame")
             .help("a run is writing the file or was killed, or the file was not copied completely"),
+        None if trajectory.skipped() > 0 => Problem::new(
+            "the file has velocities or forces, but no frame with positions",
+        )
+        .help("write positions to the trajectory; in GROMACS, nstxout is the interval of positions in a .trr file"),
         None => Problem::new("the trajectory contains no frames yet")
             .help("only stages of dynamics write frames; final.pdb has the result of a minimisation"),
     };

@@ -14,7 +14,7 @@ const REPAIR: &str = "to save the undamaged frames, use md repair";
 const REPAIR_OWN: &str = "md repair saves the undamaged frames if md wrote the file";
 
 /// Check a checkpoint or every frame of a trajectory against its checksum, or check that frames are readable if the
-/// format has no checksums; exit code 5 if the file is damaged
+/// format has no checksums; exit code 5 if the file is damaged or lacks frames that its header counts
 #[derive(Debug, Args)]
 pub(super) struct Verify {
     /// Trajectory (H5MD, XTC, DCD, TRR, AMBER NetCDF, PDB) or checkpoint (checkpoint.md)
@@ -38,14 +38,20 @@ impl Verify {
         let format = Format::of_file(&self.file)?;
         let advice = if format.extension == "h5md" { REPAIR_OWN } else { REPAIR };
         let verification = format.files.verify(&self.file);
-        let Verification { frames, bad, checksums } = verification.map_err(|error| self.damaged(error, advice))?;
-        if bad.is_empty() {
+        let verification = verification.map_err(|error| self.damaged(error, advice))?;
+        let Verification { frames, bad, missing, checksums } = verification;
+        if bad.is_empty() && missing == 0 {
             let how = if checksums { "match their checksums" } else { "are readable (the format has no checksums)" };
             return super::print(&format!("{frames} frames {how}\n"));
         }
         let lines: String = bad.iter().map(|(frame, reason)| format!("frame {frame}: {reason}\n")).collect();
         super::describe(&lines)?;
-        Err(Error::io(&self.file, format!("{} of {frames} frames are damaged ({advice})", bad.len())))
+        let damaged = (!bad.is_empty()).then(|| format!("{} of {frames} frames are damaged ({advice})", bad.len()));
+        let counted = frames + missing;
+        let absent = (missing > 0)
+            .then(|| format!("{missing} of the {counted} frames that the header counts are missing at the end"));
+        let faults: Vec<String> = damaged.into_iter().chain(absent).collect();
+        Err(Error::io(&self.file, faults.join("; ")))
     }
 
     /// Returns the error for a file that cannot be opened, although its format is known.

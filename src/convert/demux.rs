@@ -146,7 +146,8 @@ impl Demux {
             sources.iter().map(|source| (names(source), source.atoms())).collect();
         let new = |state: usize| {
             let (path, (topology, atoms)) = (Self::folder(target, state).join(name), &topologies[state]);
-            let options = TargetOptions { rounding, ..TargetOptions::default() };
+            let resolution = sources[state].resolution();
+            let options = TargetOptions { rounding, resolution, ..TargetOptions::default() };
             Target::new(&path, options, topology.as_ref(), *atoms, None)
         };
         let mut targets = (0..self.replicas).map(new).collect::<Result<Vec<Target<'_>>>>()?;
@@ -160,8 +161,16 @@ impl Demux {
                 targets[self.state(replica, frame.step)].write(&frame)?;
             }
         }
-        targets.into_iter().try_for_each(|target| target.finish().map(|_| ()))?;
-        let warnings = sources.iter().flat_map(|source| source.warnings()).collect();
+        let mut warnings: Vec<String> = sources.iter().flat_map(|source| source.warnings()).collect();
+        warnings.extend(targets.first().zip(sources.first()).and_then(|(target, source)| target.unread(source)));
+        for target in targets {
+            // the files of all states usually have the same warnings
+            for warning in target.finish()? {
+                if !warnings.contains(&warning) {
+                    warnings.push(warning);
+                }
+            }
+        }
         Ok(Sorted { name: name.clone(), records, counts, warnings })
     }
 

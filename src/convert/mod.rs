@@ -97,12 +97,12 @@ impl FrameSource for Structures {
 }
 
 /// Result of a conversion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Converted {
     /// number of frames written
     pub frames: usize,
-    /// warning about contents of the frames that the target format could not hold
-    pub warning: Option<&'static str>,
+    /// warnings about contents of the frames that the target file does not have
+    pub warnings: Vec<String>,
 }
 
 /// Reads frames, applies the operations to each frame, and writes each frame to the target. When the function returns,
@@ -152,5 +152,7 @@ pub fn convert(
         let help = "md info lists the times of a trajectory";
         return Err(Problem::new("no frame of the input is selected").help(help).into());
     }
-    Ok(Converted { frames: written, warning: target.finish()? })
+    let unread = target.unread(source);
+    let warnings = target.finish()?.into_iter().chain(unread).collect();
+    Ok(Converted { frames: written, warnings })
 }

@@ -8,7 +8,8 @@ use crate::error::{Error, Problem, Result};
 use crate::format::{Coordinates, write_gro, write_mmcif, write_pdb_of, write_rst7};
 use crate::observe::replace::replace_synced;
 use crate::observe::trajectory::{
-    Contents, Fields, Format, Frame, FrameSink, Placement, Precision, Provenance, Spacing, StoredFrame,
+    Contents, Fields, Format, Frame, FrameSink, FrameSource, Holds, Placement, Precision, Provenance, Spacing,
+    StoredFrame,
 };
 use crate::system::{Atom, Name, Topology};
 use crate::units::rounded_time;
@@ -32,8 +33,15 @@ pub struct Target<'a> {
     /// optional fields (velocities, forces) that the caller requests; a requested field that the first frame lacks is
     /// not written
     wanted: Fields,
+    /// optional fields (velocities, forces) that the caller requests and frames have, but the format cannot hold
+    unheld: Fields,
     periodic: bool,
     last_step: Option<u64>,
+    /// whether the step of a frame was replaced, because it was negative or did not ascend
+    is_renumbered: bool,
+    /// rounding step (nm) of the positions in the input, if the format cannot hold positions with this step and the
+    /// caller requests no other precision
+    coarsened: Option<f64>,
 }
 
 #[derive(Clone, Copy)]
@@ -67,6 +75,9 @@ pub struct TargetOptions {
     pub is_single: bool,
     /// precision (nm) to which positions may be rounded; `None` = as exact as the format allows
     pub rounding: Option<f64>,
+    /// rounding step (nm) of the positions in the input; `None` if the positions are not rounded. Without `rounding`, a
+    /// format that rounds all positions uses the coarsest precision that keeps these positions
+    pub resolution: Option<f64>,
     /// whether velocities are written, if the frames have velocities
     pub velocities: bool,
     /// whether forces are written, if the frames have forces
@@ -76,7 +87,7 @@ pub struct TargetOptions {
 impl Default for TargetOptions {
     /// Returns the contents of a trajectory with all that the frames have.
     fn default() -> Self {
-        TargetOptions { is_single: false, rounding: None, velocities: true, forces: true }
+        TargetOptions { is_single: false, rounding: None, resolution: None, velocities: true, forces: true }
     }
 }
 
@@ -90,7 +101,9 @@ impl<'a> Target<'a> {
         count: usize,
         atoms: Option<&'a [u32]>,
     ) -> Result<Self> {
-        let (kind, needs_names) = kind(path, options.is_single, options.rounding)?;
+        let (kind, needs_names) = kind(path, &options)?;
+        let is_rounded = matches!(kind, Kind::Trajectory(format, _) if !format.holds.lossless);
+        let is_finer = |step: &f64| is_rounded && options.rounding.is_none() && *step < FINE_STEP;
         let system = match topology {
             Some(topology) => topology.clone(),
             None if needs_names => {
@@ -110,8 +123,11 @@ impl<'a> Target<'a> {
             sink: None,
             fields: Fields::default(),
             wanted: Fields { velocities: options.velocities, forces: options.forces, image: false },
+            unheld: Fields::default(),
             periodic: false,
             last_step: None,
+            is_renumbered: false,
+            coarsened: options.resolution.filter(is_finer),
         })
     }
 
@@ -132,12 +148,13 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// Completes the output file and renames it to its final name. Returns a warning about contents of the frames that
-    /// the format could not hold.
-    pub(super) fn finish(mut self) -> Result<Option<&'static str>> {
+    /// Completes the output file and renames it to its final name. Returns warnings about contents of the frames that
+    /// the file does not have.
+    pub(super) fn finish(mut self) -> Result<Vec<String>> {
         match (self.kind, self.first.take()) {
             (Kind::Structure(structure), Some(frame)) => {
-                return self.write_structure(structure, frame).map(|()| self.cut_names());
+                self.write_structure(structure, frame)?;
+                return Ok(self.cut_names().into_iter().collect());
             }
             (Kind::Trajectory(format, precision), Some(first)) => {
                 let timestep = if first.step > 0 { first.time / first.step as f64 } else { 0.0 };
@@ -145,10 +162,10 @@ impl<'a> Target<'a> {
             }
             (_, None) => {}
         }
-        let Some(sink) = self.sink.take() else { return Ok(None) };
-        let warning = sink.warning().or_else(|| self.cut_names());
+        let Some(sink) = self.sink.take() else { return Ok(vec![]) };
+        let warnings = self.warnings(sink.warning());
         let rename = |_| std::fs::rename(self.temporary(), &self.path).map_err(|error| Error::io(&self.path, error));
-        sink.close().and_then(rename).inspect_err(|_| self.discard()).map(|()| warning)
+        sink.close().and_then(rename).inspect_err(|_| self.discard()).map(|()| warnings)
     }
 
     /// Returns the topology of the written atoms.
@@ -156,8 +173,45 @@ impl<'a> Target<'a> {
         if self.atoms.is_some() { &self.written } else { &self.system }
     }
 
+    /// Returns the warnings about a written trajectory; `of_sink` is the warning of the writer.
+    fn warnings(&self, of_sink: Option<&str>) -> Vec<String> {
+        let Kind::Trajectory(Format { name, .. }, _) = self.kind else { return vec![] };
+        let Fields { velocities, forces, .. } = self.unheld;
+        let fields = match (velocities, forces) {
+            (true, true) => Some("velocities and forces"),
+            (true, false) => Some("velocities"),
+            (false, true) => Some("forces"),
+            (false, false) => None,
+        };
+        let unheld = fields.map(|fields| {
+            format!("{name} files hold no {fields}: they are left out; .h5md, .trr and .nc hold velocities and forces")
+        });
+        let coarsened = self.coarsened.map(|step| {
+            format!(
+                "the positions of the input are rounded to {step} nm, and {name} files of md round to 0.0001 nm: digits \
+                 are lost; .h5md, .trr and .nc keep all digits of single precision"
+            )
+        });
+        let renumbered = self.is_renumbered.then(|| {
+            "some steps of the input are negative or do not ascend, and were replaced by ascending steps; the times are \
+             those of the input"
+                .to_owned()
+        });
+        let of_sink = of_sink.map(str::to_owned);
+        [of_sink, self.cut_names(), unheld, coarsened, renumbered].into_iter().flatten().collect()
+    }
+
+    /// Returns a warning if the format holds data of the input that are not converted.
+    pub(super) fn unread(&self, source: &dyn FrameSource) -> Option<String> {
+        let Kind::Trajectory(format, _) = self.kind else { return None };
+        let unread = source.unread().join(" and ");
+        (format.holds.observables && !unread.is_empty()).then(|| {
+            format!("{unread} of the input are left out: only positions, cells, velocities and forces are converted")
+        })
+    }
+
     /// Returns a warning if the format has fewer columns than a written name has characters.
-    fn cut_names(&self) -> Option<&'static str> {
+    fn cut_names(&self) -> Option<String> {
         let columns = match self.kind {
             Kind::Structure(Structure::Pdb) => 4,
             Kind::Structure(Structure::Gro) => 5,
@@ -171,7 +225,7 @@ impl<'a> Target<'a> {
         };
         let warning = "names of atoms or residues are longer than the columns of the format, and were cut; mmCIF (.cif) \
                        holds names of any length";
-        topology.atoms.iter().any(is_long).then_some(warning)
+        topology.atoms.iter().any(is_long).then(|| warning.to_owned())
     }
 
     fn temporary(&self) -> PathBuf {
@@ -227,7 +281,12 @@ impl<'a> Target<'a> {
 
     fn put(&mut self, frame: &StoredFrame) -> Result<()> {
         let here = match self.kind {
-            Kind::Trajectory(format, _) => self.taken(format, frame),
+            Kind::Trajectory(format, _) => {
+                let Holds { velocities, forces, .. } = format.holds;
+                self.unheld.velocities |= self.wanted.velocities && !velocities && !frame.velocities.is_empty();
+                self.unheld.forces |= self.wanted.forces && !forces && !frame.forces.is_empty();
+                self.taken(format, frame)
+            }
             Kind::Structure(_) => Fields::default(),
         };
         for (what, is_first, is_here, help) in [
@@ -256,6 +315,7 @@ impl<'a> Target<'a> {
         // steps must ascend in the output, even if the steps of the input do not
         let step = u64::try_from(frame.step).unwrap_or(0).max(self.last_step.map_or(0, |last| last + 1));
         self.last_step = Some(step);
+        self.is_renumbered |= i64::try_from(step) != Ok(frame.step);
         let Some(sink) = &mut self.sink else { return Ok(()) };
         sink.write(&Frame {
             step,
@@ -311,13 +371,20 @@ impl Drop for Target<'_> {
     }
 }
 
+/// Smallest rounding step (nm) of positions for which [`Precision::Decimals4`] keeps all digits, with a margin of 0.1 %
+/// for rounding errors of unit conversions.
+const FINE_STEP: f64 = 0.999e-4;
+
 /// Returns the format that belongs to a file name, and whether the format stores names of atoms.
-fn kind(path: &Path, one: bool, rounding: Option<f64>) -> Result<(Kind, bool)> {
+fn kind(path: &Path, options: &TargetOptions) -> Result<(Kind, bool)> {
+    let rounding = options.rounding;
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     let structure = STRUCTURES.into_iter().find(|(name, _)| *name == extension);
     let format = Format::of_name(&path.to_string_lossy());
     match (structure, format) {
-        (Some((_, structure)), _) if one => Ok((Kind::Structure(structure), structure != Structure::Rst7)),
+        (Some((_, structure)), _) if options.is_single => {
+            Ok((Kind::Structure(structure), structure != Structure::Rst7))
+        }
         (Some(_), Err(_)) => {
             let problem = Problem::new("this format stores one frame, and the input has several").in_file(path);
             Err(problem.help("choose one with --frame").into())
@@ -325,6 +392,8 @@ fn kind(path: &Path, one: bool, rounding: Option<f64>) -> Result<(Kind, bool)> {
         (_, Ok(format)) => {
             let precision = match (format.precision(rounding), rounding) {
                 (Some(precision), _) => precision,
+                // the margin is that of `FINE_STEP`
+                (None, None) if options.resolution.is_some_and(|step| step < 10.0 * FINE_STEP) => Precision::Decimals4,
                 (None, None) => Precision::Decimals3,
                 (None, Some(step)) => {
                     let message =
@@ -365,7 +434,7 @@ mod tests {
             topology.residues = vec![Residue { name: Name::new(residue), number: 1, first: 0 }];
             let mut target = Target::new(&folder.path().join(file), single, Some(&topology), 1, None).unwrap();
             target.write(&StoredFrame { positions: vec![Vec3::ZERO], ..StoredFrame::default() }).unwrap();
-            target.finish().unwrap().is_some()
+            !target.finish().unwrap().is_empty()
         };
         for (file, most) in [("a.pdb", 4), ("a.gro", 5), ("a.cif", 16)] {
             let longer = &"ABCDEFGHIJKLMNOPQ"[..most + 1];

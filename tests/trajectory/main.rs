@@ -15,6 +15,7 @@ mod foreign;
 mod formats;
 mod fuzz;
 mod golden;
+mod losses;
 mod names;
 mod others;
 mod power;

@@ -86,6 +86,18 @@ impl FrameSource for RecordSource {
         self.opened.cut_off()
     }
 
+    fn resolution(&self) -> Option<f64> {
+        self.opened.facts.resolution
+    }
+
+    fn skipped(&self) -> u64 {
+        self.opened.facts.skipped
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        self.cut_off().into_iter().chain(self.opened.skipped()).collect()
+    }
+
     fn limit(&mut self, atoms: usize) {
         self.opened.layout.limit(atoms);
     }

@@ -93,7 +93,7 @@ impl Chain {
             if source.is_crystal() && !keeps_crystals {
                 chain.notes.push(crystal(path));
             }
-            chain.notes.extend(source.cut_off());
+            chain.notes.extend(source.warnings());
             if frames > 1 && !source.has_times() {
                 chain.notes.push(doubtful_times(path, source.doubtful_interval()));
             }
@@ -297,6 +297,18 @@ impl FrameSource for Chain {
 
     fn is_crystal(&self) -> bool {
         self.keeps_crystals && self.parts.iter().any(|part| part.source.is_crystal())
+    }
+
+    fn resolution(&self) -> Option<f64> {
+        self.parts.iter().filter_map(|part| part.source.resolution()).reduce(f64::min)
+    }
+
+    fn skipped(&self) -> u64 {
+        self.parts.iter().map(|part| part.source.skipped()).sum()
+    }
+
+    fn unread(&self) -> Vec<&'static str> {
+        self.described().unread()
     }
 
     fn cut_off(&self) -> Option<String> {

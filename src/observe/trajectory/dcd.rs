@@ -319,6 +319,7 @@ impl Dcd {
         let facts = Facts {
             has_times: layout.timestep > 0.0 && !is_counting,
             doubtful_interval: (layout.timestep > 0.0 && is_counting).then_some(layout.timestep),
+            is_indexed: true,
             counted: u64::try_from(integer(0)).ok(),
             run_id: run_id(text.get(4..).unwrap_or_default()),
             ..Facts::new(atoms, Some(Precision::Lossless))
@@ -347,7 +348,9 @@ impl Layout for Dcd {
         let is_next = self.last_step.is_none_or(|last| step == last.checked_add(self.interval));
         let away = (frame.time - frame.step as f64 * self.timestep).abs();
         let tolerance = TIME_ROUNDING * frame.time.abs() + SPACING_ROUNDING * self.interval as f64 * self.timestep;
-        self.is_uneven |= !is_next || away > tolerance;
+        // the header has 32 bits for the step of the first frame and for the interval
+        let is_cut = [self.first_step.unwrap_or(i64::MAX), self.interval].iter().any(|&n| n > i64::from(i32::MAX));
+        self.is_uneven |= !is_next || away > tolerance || is_cut;
         self.last_step = step;
         if let Some(cell) = frame.cell {
             let ([a, b, c], [alpha, beta, gamma]) = cell.lengths_angles();

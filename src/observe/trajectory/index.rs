@@ -7,13 +7,14 @@ use std::ops::Range;
 pub(super) struct Index {
     /// number of bytes of the file before the first frame
     pub(super) header: u64,
-    /// end offset of each complete frame; empty if all frames have the same size
+    /// end offset of each complete frame and of each stretch of damaged bytes; empty if all frames have the same size
     pub(super) ends: Vec<u64>,
     /// number of frames, and size in bytes of each frame, if all frames have the same size. These two numbers replace
     /// `ends`, because a list of offsets would be too long for a file with very many frames
     pub(super) equal: (usize, u64),
-    /// description of damage after the last complete frame; `None` if only an incomplete frame or nothing follows
-    pub(super) damage: Option<String>,
+    /// indices that belong to stretches of damaged bytes instead of frames, in ascending order, each with a description
+    /// of the damage
+    pub(super) damage: Vec<(usize, String)>,
 }
 
 impl Index {
@@ -24,7 +25,18 @@ impl Index {
         Self { header, equal: (count, size), ..Self::default() }
     }
 
-    /// Returns the number of complete frames.
+    /// Adds a stretch of damaged bytes, which ends at byte `end`.
+    pub(super) fn add_damage(&mut self, damage: String, end: u64) {
+        self.damage.push((self.ends.len(), damage));
+        self.ends.push(end);
+    }
+
+    /// Moves the end of the last frame, or of the header if there is no frame, to byte `end`.
+    pub(super) fn end_last_at(&mut self, end: u64) {
+        *self.ends.last_mut().unwrap_or(&mut self.header) = end;
+    }
+
+    /// Returns the number of complete frames and stretches of damaged bytes.
     pub(super) fn count(&self) -> usize {
         self.ends.len() + self.equal.0
     }

@@ -43,6 +43,7 @@ mod pdb;
 mod placement;
 mod records;
 mod refusal;
+mod salvage;
 mod stored;
 mod trr;
 mod xdr;
@@ -50,11 +51,12 @@ mod xtc;
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 pub use chain::{Chain, doubtful_times};
 pub use compressed::refuse_compressed;
 pub use placement::Placement;
+pub use salvage::{Repair, Verification};
 pub use stored::StoredFrame;
 
 use super::extent::{Extent, Mark};
@@ -244,6 +246,22 @@ pub trait FrameSource: Send {
     /// further copies of the atoms into the cell.
     fn is_crystal(&self) -> bool {
         false
+    }
+
+    /// Returns the rounding step (nm) of the positions, the smallest of all frames. Returns `None` if the positions are
+    /// not rounded, or if the step is unknown.
+    fn resolution(&self) -> Option<f64> {
+        None
+    }
+
+    /// Returns the number of records that are skipped because they have no positions.
+    fn skipped(&self) -> u64 {
+        0
+    }
+
+    /// Returns the names of data that the file stores with every frame, but [`Self::read`] does not return.
+    fn unread(&self) -> Vec<&'static str> {
+        vec![]
     }
 
     /// Describes an incomplete end of the file, which is left out; `None` if the file ends with a complete frame.
@@ -460,27 +478,4 @@ pub struct Description {
     pub title: String,
     /// names and values of the properties of the file
     pub lines: Vec<(&'static str, String)>,
-}
-
-/// Result of verifying all frames of a trajectory.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Verification {
-    /// number of frames in the file
-    pub frames: u64,
-    /// index of each frame that cannot be read, or that differs from the frame that was written, with the reason
-    pub bad: Vec<(u64, String)>,
-    /// whether the file has checksums; without checksums a frame counts as good if it can be read
-    pub checksums: bool,
-}
-
-/// Result of the repair of a trajectory.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Repair {
-    /// number of frames in the repaired file
-    pub frames: u64,
-    /// indices, in the damaged file, of the frames that could not be saved
-    pub lost: Vec<u64>,
-    /// path under which the damaged file is kept; `None` if every frame was intact, even if the writer had not closed
-    /// the file
-    pub backup: Option<PathBuf>,
 }

@@ -181,6 +181,8 @@ impl NetCdf {
         let facts = Facts {
             fields: Some(Fields { velocities, forces, image: false }),
             has_times: layout.time.is_some(),
+            is_indexed: layout.time.is_none(),
+            is_double: layout.positions.numbers.width == 8,
             counted: counted(&bytes, layout.count_bytes),
             run_id: Some(header.text(RUN_ID)).filter(|id| !id.is_empty()),
             ..Facts::new(layout.atoms, Some(Precision::Lossless))

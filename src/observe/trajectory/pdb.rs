@@ -40,8 +40,9 @@ struct Pdb {
     models: u64,
 }
 
-/// Finds the byte ranges of the frames of a file.
-fn find_models(file: &mut BufReader<File>, length: u64) -> Checked<Index> {
+/// Finds the byte ranges of the frames of a file. Returns the end of each frame, and a description of the damage after
+/// the last frame.
+fn find_models(file: &mut BufReader<File>, length: u64) -> Checked<(Vec<u64>, Option<String>)> {
     let (mut models, mut line, mut start, mut damage) = (ModelEnds::default(), vec![], 0, None);
     while start < length {
         line.clear();
@@ -58,7 +59,7 @@ fn find_models(file: &mut BufReader<File>, length: u64) -> Checked<Index> {
     }
     // lines after a damaged line belong to no model
     let ends = if damage.is_some() { models.complete() } else { models.finish(length) };
-    Ok(Index { ends, damage, ..Index::default() })
+    Ok((ends, damage))
 }
 
 impl Pdb {
@@ -81,14 +82,19 @@ impl Pdb {
     }
 
     fn open(file: &mut BufReader<File>, length: u64) -> Checked<Found> {
-        let index = find_models(file, length)?;
-        let first = match index.ends.first() {
+        let (ends, damage) = find_models(file, length)?;
+        let first = match ends.first() {
             Some(&end) => Self::first(file, end)?,
             None => Model::default(),
         };
         let Model { cell, labels, left_out, time, has_symmetry: is_crystal, .. } = first;
         let (atoms, has_times) = (labels.len(), time.is_some());
-        let facts = Facts { labels, left_out, has_times, is_crystal, ..Facts::new(atoms, None) };
+        let mut index = Index { ends, ..Index::default() };
+        if let Some(damage) = damage {
+            index.add_damage(damage, length);
+        }
+        let facts =
+            Facts { labels, left_out, has_times, is_indexed: !has_times, is_crystal, ..Facts::new(atoms, None) };
         Ok((Box::new(Self { atoms, cell, ..Self::default() }), facts, index))
     }
 

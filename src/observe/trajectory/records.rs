@@ -17,16 +17,15 @@ use std::path::{Path, PathBuf};
 
 use crc32fast::Hasher;
 
-use super::refusal::{exists_already, not_as_checkpointed, nothing_to_save, other_settings, unused_backup};
+use super::refusal::{exists_already, not_as_checkpointed, other_settings};
 use super::{
     Contents, Description, Fields, Files, Frame, FrameSink, FrameSource, Precision, Repair, StoredFrame, Verification,
-    batch::RecordSource, index::Index, placement::Placer, regular_file,
+    batch::RecordSource, index::Index, placement::Placer, regular_file, salvage,
 };
 use crate::error::{Error, Problem, Result};
 use crate::format::Label;
 use crate::observe::extent::{Extent, Mark};
-use crate::observe::lock::OutputLock;
-use crate::observe::replace::{behind_link, open_file, sync_directory, temporary_beside};
+use crate::observe::replace::{open_file, sync_directory, temporary_beside};
 use crate::units::rounded_time;
 
 /// Result of an operation of a format. The error is the reason why the format cannot store the data, or why the bytes
@@ -93,6 +92,14 @@ pub(super) struct Facts {
     /// interval (ps) between frames in the header of a file whose writer may not have known the times; `None` if the
     /// header states no interval, or if the interval is certain
     pub(super) doubtful_interval: Option<f64>,
+    /// whether the time of a frame follows from its index in the file
+    pub(super) is_indexed: bool,
+    /// rounding step (nm) of the positions, the smallest of all frames; `None` if the positions are not rounded
+    pub(super) resolution: Option<f64>,
+    /// whether the file stores positions in 64 bits
+    pub(super) is_double: bool,
+    /// number of records that are skipped because they have no positions
+    pub(super) skipped: u64,
     /// whether the cell is the unit cell of a crystal, whose symmetry puts further copies of the atoms into the cell
     pub(super) is_crystal: bool,
     /// number of frames that the header of the file states; `None` if the header has no such number
@@ -112,6 +119,10 @@ impl Facts {
             left_out: 0,
             has_times: true,
             doubtful_interval: None,
+            is_indexed: false,
+            resolution: None,
+            is_double: false,
+            skipped: 0,
             is_crystal: false,
             counted: None,
             run_id: None,
@@ -123,14 +134,14 @@ impl Facts {
 pub(super) struct Opened {
     pub(super) path: PathBuf,
     pub(super) file: BufReader<File>,
-    length: u64,
+    pub(super) length: u64,
     pub(super) layout: Box<dyn Layout>,
     pub(super) facts: Facts,
     pub(super) index: Index,
 }
 
 impl Opened {
-    fn new(path: &Path, format: &Records) -> Result<Self> {
+    pub(super) fn new(path: &Path, format: &Records) -> Result<Self> {
         let file = regular_file(path)?;
         let length = file.metadata().map_err(|e| Error::io(path, e))?.len();
         let mut file = BufReader::new(file);
@@ -140,7 +151,7 @@ impl Opened {
     }
 
     /// Reads the bytes of frame `index` into `bytes`.
-    fn bytes(&mut self, index: usize, bytes: &mut Vec<u8>) -> Result<()> {
+    pub(super) fn bytes(&mut self, index: usize, bytes: &mut Vec<u8>) -> Result<()> {
         let Range { start, end } = self.index.frame(index);
         // the frame lies inside the file, so the buffer is never larger than the file
         bytes.resize((end - start) as usize, 0);
@@ -189,23 +200,41 @@ impl Opened {
                      removes the rest"
             )
         });
-        let counted = self.facts.counted.filter(|&counted| counted > frames as u64);
+        let missing = self.missing();
+        let counted = frames as u64 + missing;
         incomplete.or_else(|| {
-            let counted = counted?;
-            Some(format!(
-                "{path} has {frames} complete frames, but its header counts {counted} frames: the other frames \
-                 are missing"
-            ))
+            (missing > 0).then(|| {
+                format!(
+                    "{path} has {frames} complete frames, but its header counts {counted} frames: the other frames \
+                     are missing"
+                )
+            })
         })
     }
 
-    /// Describes the bytes after the last complete frame; `None` if the file ends with a complete frame.
-    fn rest(&self) -> Option<String> {
+    /// Returns the number of frames that the header counts and that do not even begin before the end of the file.
+    pub(super) fn missing(&self) -> u64 {
+        let found = self.index.count() as u64 + u64::from(self.length > self.index.end());
+        self.facts.counted.map_or(0, |counted| counted.saturating_sub(found))
+    }
+
+    /// Describes the bytes after the last complete frame; `None` if the file ends with a complete frame, or with
+    /// damage.
+    pub(super) fn rest(&self) -> Option<String> {
         let rest = self.length - self.index.end();
-        let cut = || {
+        (rest > 0).then(|| {
             format!("{rest} bytes of an incomplete frame follow: a run is writing them, or was killed while writing")
-        };
-        self.index.damage.clone().or_else(|| (rest > 0).then(cut))
+        })
+    }
+
+    /// Returns a warning about records that are skipped; `None` if no record is skipped.
+    pub(super) fn skipped(&self) -> Option<String> {
+        let (path, skipped) = (self.path.display(), self.facts.skipped);
+        (skipped > 0).then(|| {
+            format!(
+                "{path} has {skipped} records of velocities or forces without positions: these records are left out"
+            )
+        })
     }
 }
 
@@ -387,9 +416,9 @@ impl Files for Records {
 
     fn open(&self, path: &Path) -> Result<Box<dyn FrameSource>> {
         let opened = Opened::new(path, self)?;
-        if let Some(damage) = opened.index.damage {
-            let problem = Problem::new(damage).in_file(path);
-            return Err(problem.help("`md repair` saves the frames before the damage").into());
+        if let Some((_, damage)) = opened.index.damage.first() {
+            let problem = Problem::new(damage.as_str()).in_file(path);
+            return Err(problem.help("`md repair` saves the frames that can be read").into());
         }
         Ok(Box::new(RecordSource { opened, stored: vec![] }))
     }
@@ -408,19 +437,27 @@ impl Files for Records {
 
     fn describe(&self, path: &Path) -> Result<Description> {
         let opened = Opened::new(path, self)?;
-        let (count, size, rest) = (opened.index.count(), opened.length, opened.rest());
+        let (size, rest, missing) = (opened.length, opened.rest(), opened.missing());
+        let damage = opened.index.damage.clone();
+        let count = opened.index.count();
         let mut lines = vec![
             ("atoms", opened.facts.atoms.to_string()),
-            ("frames", format!("{count}, {:.1} MB", size as f64 / 1e6)),
+            ("frames", format!("{}, {:.1} MB", count - damage.len(), size as f64 / 1e6)),
         ];
         let positions = match opened.facts.precision {
+            _ if count == 0 && opened.facts.skipped > 0 => "no positions",
+            _ if opened.facts.is_double => "positions in 64 bits",
             Some(Precision::Decimals3) => "positions to 0.001 nm",
             Some(Precision::Decimals4) => "positions to 0.0001 nm",
             Some(_) => "positions in 32 bits",
             None => "positions",
         };
+        let skipped = opened.facts.skipped;
         let (mut source, mut frame) = (RecordSource { opened, stored: vec![] }, StoredFrame::default());
-        for (name, index) in [("first", 0), ("last", count.saturating_sub(1))].into_iter().take(2 * count.min(1)) {
+        // a frame follows every stretch of damaged bytes, except the last
+        let is_frame = |&index: &usize| damage.iter().all(|(damaged, _)| *damaged != index);
+        for (name, index) in [("first", (0..count).find(is_frame)), ("last", (0..count).rev().find(is_frame))] {
+            let Some(index) = index else { continue };
             source.read(index, &mut frame)?;
             lines.push((name, format!("step {}, {} ps", frame.step, rounded_time(frame.time))));
         }
@@ -432,63 +469,22 @@ impl Files for Records {
         let present: String = present.into_iter().filter(|(there, _)| *there).map(|(_, name)| name).collect();
         lines.push(("fields", format!("{positions}{present}")));
         lines.extend(source.opened.facts.run_id.map(|run| ("run", run)));
+        if skipped > 0 {
+            lines.push(("left out", format!("{skipped} records of velocities or forces without positions")));
+        }
+        lines.extend(damage.into_iter().map(|(_, damage)| ("damage", damage)).take(1));
         lines.extend(rest.map(|rest| ("end", rest)));
+        if missing > 0 {
+            lines.push(("missing", format!("{missing} more frames, which the header counts")));
+        }
         Ok(Description { title: format!("{} trajectory", self.name), lines })
     }
 
     fn verify(&self, path: &Path) -> Result<Verification> {
-        let mut opened = Opened::new(path, self)?;
-        examine(&mut opened, |_| Ok(()))
+        salvage::verify(path, self)
     }
 
     fn repair(&self, path: &Path) -> Result<Repair> {
-        regular_file(path)?;
-        let path = &*behind_link(path)?;
-        let _lock = OutputLock::acquire_if_present(path)?;
-        let mut opened = Opened::new(path, self)?;
-        let Verification { frames, bad, .. } = examine(&mut opened, |_| Ok(()))?;
-        match bad.first() {
-            None => return Ok(Repair { frames, ..Repair::default() }),
-            Some((_, reason)) if bad.len() as u64 == frames => return Err(nothing_to_save(path, reason)),
-            Some(_) => {}
-        }
-        let io = |e| Error::io(path, e);
-        let mut copy = temporary_beside(path)?;
-        let mut header = vec![0; opened.index.header as usize];
-        opened.file.seek(SeekFrom::Start(0)).and_then(|_| opened.file.read_exact(&mut header)).map_err(io)?;
-        copy.write_all(&header).map_err(io)?;
-        let mut frames = 0;
-        let found = examine(&mut opened, |bytes| {
-            frames += 1;
-            copy.write_all(bytes).map_err(io)
-        })?;
-        if let Some((place, bytes)) = opened.layout.counts(frames, None) {
-            copy.seek(SeekFrom::Start(place)).and_then(|_| copy.write_all(&bytes)).map_err(io)?;
-        }
-        copy.as_file().sync_all().map_err(io)?;
-        let backup = unused_backup(path);
-        std::fs::rename(path, &backup).map_err(io)?;
-        copy.persist(path).map_err(|e| Error::io(path, e.error))?;
-        sync_directory(path)?;
-        Ok(Repair { frames, lost: found.bad.into_iter().map(|(frame, _)| frame).collect(), backup: Some(backup) })
+        salvage::repair(path, self)
     }
-}
-
-/// Decodes every frame of a file, and passes the bytes of the readable frames to `good`. Bytes after the last frame
-/// count as an unreadable frame.
-fn examine(opened: &mut Opened, mut good: impl FnMut(&[u8]) -> Result<()>) -> Result<Verification> {
-    let (mut bytes, mut frame) = (vec![], StoredFrame::default());
-    let mut found = Verification { frames: opened.index.count() as u64, ..Verification::default() };
-    for index in 0..opened.index.count() {
-        opened.bytes(index, &mut bytes)?;
-        match opened.layout.decode(index, &bytes, &mut frame) {
-            Ok(()) => good(&bytes)?,
-            Err(reason) => found.bad.push((index as u64, reason)),
-        }
-    }
-    if let Some(rest) = opened.rest() {
-        found.bad.push((found.frames, rest));
-        found.frames += 1;
-    }
-    Ok(found)
 }

@@ -1,6 +1,5 @@
 //! Frame of a trajectory as it is read from a file.
 
-use super::records::Checked;
 use crate::cell::PeriodicCell;
 use crate::vec3::Vec3;
 
@@ -30,7 +29,7 @@ impl StoredFrame {
 
     /// Sets the cell from lattice vectors (nm) in lower-triangular form. If all vectors are zero, the frame gets no
     /// cell. The error says that the vectors do not form a cell.
-    pub(super) fn set_cell(&mut self, rows: [Vec3; 3]) -> Checked<()> {
+    pub(super) fn set_cell(&mut self, rows: [Vec3; 3]) -> Result<(), String> {
         self.cell = PeriodicCell::from_rows(rows);
         if self.cell.is_some() || rows == [Vec3::ZERO; 3] {
             return Ok(());

@@ -6,15 +6,16 @@
 //! coupling parameter λ, and the non-empty blocks in the order of their sizes in the header. All numbers of a frame
 //! have the same width, which follows from the sizes of its blocks. The file has no header.
 //!
-//! md writes `f32`. Step numbers have 32 bits, so only the low 32 bits of larger step numbers are stored. GROMACS may
-//! write positions less often than velocities or forces; md skips records without positions.
+//! md writes `f32`. Step numbers have 32 bits, so only the low 32 bits of larger step numbers are stored; the reader
+//! completes them ([`Steps`]). GROMACS may write positions less often than velocities or forces; md skips and counts
+//! records without positions.
 
 use std::fs::File;
 use std::io::BufReader;
 
 use super::index::Index;
 use super::records::{Checked, Created, Facts, Found, Layout, Records};
-use super::xdr::{FrameHead, find_frames, integer};
+use super::xdr::{FrameHead, Search, Steps, integer};
 use super::{Contents, Fields, Format, Frame, Holds, Precision, StoredFrame};
 use crate::vec3::Vec3;
 
@@ -46,6 +47,7 @@ const MOST_ATOMS: usize = i32::MAX as usize / 12;
 struct Trr {
     /// optional fields of the first frame; `None` before the first frame
     fields: Option<Fields>,
+    steps: Steps,
 }
 
 /// Header of a TRR frame.
@@ -137,29 +139,34 @@ impl Trr {
         if !(1..=MOST_ATOMS).contains(&atoms) {
             return Err(format!("the trajectory has {atoms} atoms, but TRR stores 1 to {MOST_ATOMS} atoms"));
         }
-        Ok((Box::new(Self { fields: Some(contents.fields) }), vec![]))
+        Ok((Box::new(Self { fields: Some(contents.fields), steps: Steps::default() }), vec![]))
     }
 
     fn open(file: &mut BufReader<File>, length: u64) -> Checked<Found> {
-        let (mut fields, mut index) = (None, Index::default());
+        let (mut first, mut skipped, mut steps) = (None, 0, Steps::default());
+        let mut index = Index::default();
         let read = |bytes: &[u8], start| {
             let head = Head::read(bytes).map_err(|damage| format!("byte {start}: {damage}"))?;
-            Ok(head.map(|head| FrameHead { atoms: head.atoms, bytes: head.bytes() as u64, rest: head }))
+            let with_time = |head: Head| (head, head.number(bytes, BEGINNING + 4 * WORDS, 0));
+            Ok(head.map(|head| FrameHead { atoms: head.atoms, bytes: head.bytes() as u64, rest: with_time(head) }))
         };
-        let (atoms, damage) = find_frames(file, length, BEGINNING + 4 * WORDS, read, |head, end| {
-            match (head.blocks[POSITIONS] > 0, index.ends.last_mut()) {
-                (true, _) => {
-                    fields.get_or_insert(head.fields());
-                    index.ends.push(end);
-                }
+        let search = Search { length, most: BEGINNING + 4 * WORDS + 8, magic: &[MAGIC], read };
+        let atoms = search.frames(file, &mut index, |index, (head, time), end| {
+            if head.blocks[POSITIONS] > 0 {
+                first.get_or_insert(head);
+                steps.add(index.ends.len(), head.step, time);
+                index.ends.push(end);
+            } else {
                 // a record without positions is skipped: its bytes count as part of the previous frame, or of the
                 // header if there is no previous frame
-                (false, Some(last)) => *last = end,
-                (false, None) => index.header = end,
+                skipped += 1;
+                index.end_last_at(end);
             }
         })?;
-        index.damage = damage;
-        Ok((Box::new(Self { fields }), Facts { fields, ..Facts::new(atoms, Some(Precision::Lossless)) }, index))
+        let fields = first.map(|head| head.fields());
+        let is_double = first.is_some_and(|head| head.width == 8);
+        let facts = Facts { fields, is_double, skipped, ..Facts::new(atoms, Some(Precision::Lossless)) };
+        Ok((Box::new(Self { fields, steps }), facts, index))
     }
 }
 
@@ -194,10 +201,10 @@ impl Layout for Trr {
         Ok(())
     }
 
-    fn decode(&self, _index: usize, bytes: &[u8], frame: &mut StoredFrame) -> Checked<()> {
+    fn decode(&self, index: usize, bytes: &[u8], frame: &mut StoredFrame) -> Checked<()> {
         let head = Head::read(bytes)?.ok_or("the frame is cut off")?;
         frame.clear();
-        frame.step = i64::from(head.step);
+        frame.step = self.steps.step(index, head.step);
         frame.time = head.number(bytes, BEGINNING + 4 * WORDS, 0);
         if !frame.time.is_finite() {
             return Err("the time is not a number".to_owned());

@@ -5,8 +5,8 @@
 //! packed integers. In frames of up to nine atoms, positions are stored as plain `f32` instead. The file has no header.
 //! The package `md-xtc` packs and unpacks the integers.
 //!
-//! Step numbers have 32 bits, so only the low 32 bits of larger step numbers are stored. Times are `f32`. Cells of
-//! other programs that are not lower-triangular are refused.
+//! Step numbers have 32 bits, so only the low 32 bits of larger step numbers are stored; the reader completes them
+//! ([`Steps`]). Times are `f32`. Cells of other programs that are not lower-triangular are refused.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -15,7 +15,7 @@ use md_xtc::{Header, Magic, PLAIN, PRELUDE};
 
 use super::index::Index;
 use super::records::{Checked, Created, Facts, Found, Layout, Records};
-use super::xdr::{FrameHead, find_frames, integer, word};
+use super::xdr::{FrameHead, Search, Steps, integer, word};
 use super::{Contents, Format, Frame, Holds, Precision, StoredFrame, widen};
 use crate::vec3::Vec3;
 
@@ -40,6 +40,15 @@ struct Xtc {
     wanted: usize,
     /// precision of the first frame; `None` before the first frame
     precision: Option<Precision>,
+    steps: Steps,
+}
+
+/// Numbers in the header of a frame.
+struct Head {
+    /// precision in 1/nm; `None` in frames whose positions are stored as `f32`
+    scale: Option<f32>,
+    step: i32,
+    time: f32,
 }
 
 /// Returns the factor (1/nm) by which positions are multiplied before they are rounded to integers.
@@ -50,10 +59,9 @@ fn scale(precision: Precision) -> f32 {
     }
 }
 
-/// Reads the header of a frame, with the precision in 1/nm, from the first bytes of the frame. The precision is `None`
-/// in frames whose positions are stored as `f32`. The frame begins at byte `start` of a file of `length` bytes. Returns
-/// `None` if the file ends before the end of the frame.
-fn head(head: &[u8], start: u64, length: u64) -> Checked<Option<FrameHead<Option<f32>>>> {
+/// Reads the header of a frame from the first bytes of the frame, which begins at byte `start` of a file of `length`
+/// bytes. Returns `None` if the file ends before the end of the frame.
+fn head(head: &[u8], start: u64, length: u64) -> Checked<Option<FrameHead<Head>>> {
     let Some(magic) = integer(head, 0) else { return Ok(None) };
     let wide = match Magic::try_from(magic) {
         Ok(magic) => magic == Magic::Xtc2023,
@@ -64,9 +72,12 @@ fn head(head: &[u8], start: u64, length: u64) -> Checked<Option<FrameHead<Option
     let Some(atoms) = count.filter(|_| atoms == again) else {
         return Err(format!("byte {start}: the number of atoms, {atoms}, is repeated as {again}"));
     };
+    let single = |at: usize| word(head, at).map(f32::from_be_bytes);
+    let (step, time) = (integer(head, 2).unwrap_or(0), single(3).unwrap_or(0.0));
     let plain = Header::SIZE as u64 + 12 * atoms as u64;
     if atoms <= PLAIN {
-        return Ok((start + plain <= length).then_some(FrameHead { atoms, bytes: plain, rest: None }));
+        let rest = Head { scale: None, step, time };
+        return Ok((start + plain <= length).then_some(FrameHead { atoms, bytes: plain, rest }));
     }
     let at = (Header::SIZE + PRELUDE) / 4;
     let packed = match (wide, word(head, at), word(head, at + 1)) {
@@ -76,8 +87,8 @@ fn head(head: &[u8], start: u64, length: u64) -> Checked<Option<FrameHead<Option
     };
     let before = (Header::SIZE + PRELUDE) as u64 + if wide { 8 } else { 4 };
     let bytes = packed.checked_next_multiple_of(4).and_then(|packed| packed.checked_add(before));
-    let precision = word(head, Header::SIZE / 4).map(f32::from_be_bytes);
-    Ok(bytes.filter(|&bytes| bytes <= length - start).map(|bytes| FrameHead { atoms, bytes, rest: precision }))
+    let rest = Head { scale: single(Header::SIZE / 4), step, time };
+    Ok(bytes.filter(|&bytes| bytes <= length - start).map(|bytes| FrameHead { atoms, bytes, rest }))
 }
 
 impl Xtc {
@@ -86,21 +97,32 @@ impl Xtc {
         if atoms == 0 || i32::try_from(atoms).is_err() {
             return Err(format!("the trajectory has {atoms} atoms, but XTC stores 1 to 2147483647 atoms"));
         }
-        Ok((Box::new(Self { atoms, wanted: atoms, precision: Some(contents.precision) }), vec![]))
+        Ok((
+            Box::new(Self { atoms, wanted: atoms, precision: Some(contents.precision), steps: Steps::default() }),
+            vec![],
+        ))
     }
 
     fn open(file: &mut BufReader<File>, length: u64) -> Checked<Found> {
-        let (mut precision, mut index) = (None, Index::default());
-        let most = Header::SIZE + PRELUDE + 8;
-        let read = |bytes: &[u8], start| head(bytes, start, length);
-        let (atoms, damage) = find_frames(file, length, most, read, |scale_of_frame, end| {
-            precision.get_or_insert(scale_of_frame);
+        let (mut precision, mut finest, mut steps) = (None, 0f32, Steps::default());
+        let mut index = Index::default();
+        let search = Search {
+            length,
+            most: Header::SIZE + PRELUDE + 8,
+            magic: &[Magic::XTC_1995, Magic::XTC_2023],
+            read: |bytes: &[u8], start| head(bytes, start, length),
+        };
+        let atoms = search.frames(file, &mut index, |index, Head { scale, step, time }, end| {
+            precision.get_or_insert(scale);
+            finest = finest.max(scale.unwrap_or(0.0));
+            steps.add(index.ends.len(), step, time.into());
             index.ends.push(end);
         })?;
-        index.damage = damage;
         let known = [Precision::Decimals3, Precision::Decimals4];
         let precision = known.into_iter().find(|&known| precision == Some(Some(scale(known))));
-        Ok((Box::new(Self { atoms, wanted: usize::MAX, precision }), Facts::new(atoms, precision), index))
+        let resolution = (finest > 0.0).then(|| 1.0 / f64::from(finest));
+        let facts = Facts { resolution, ..Facts::new(atoms, precision) };
+        Ok((Box::new(Self { atoms, wanted: usize::MAX, precision, steps }), facts, index))
     }
 }
 
@@ -125,14 +147,18 @@ impl Layout for Xtc {
         self.wanted = atoms;
     }
 
-    fn decode(&self, _index: usize, bytes: &[u8], frame: &mut StoredFrame) -> Checked<()> {
+    fn decode(&self, index: usize, bytes: &[u8], frame: &mut StoredFrame) -> Checked<()> {
+        let length = bytes.len() as u64;
+        if head(bytes, 0, length)?.is_none_or(|head| head.bytes != length) {
+            return Err("the size in the header of the frame is wrong".to_owned());
+        }
         let read = md_xtc::unpack(bytes, self.atoms, self.wanted)?;
         // the values are combined by `&` instead of `&&`, so that the loop has no branch for each value
         let is_finite = read.positions.iter().fold(read.time.is_finite(), |all, value| all & value.is_finite());
         if !is_finite {
             return Err("a position or the time is not a number".to_owned());
         }
-        frame.step = i64::from(read.step as i32);
+        frame.step = self.steps.step(index, read.step as i32);
         frame.time = f64::from(read.time);
         frame.clear();
         widen(read.positions.as_chunks().0, &mut frame.positions);

@@ -12,7 +12,7 @@ use super::superblock::Superblock;
 use crate::cell::PeriodicCell;
 use crate::error::{Error, Problem, Result};
 use crate::observe::trajectory::batch::read_and_decode;
-use crate::observe::trajectory::{FrameSource, StoredFrame, widen};
+use crate::observe::trajectory::{FrameSource, Precision, StoredFrame, widen};
 use crate::system::Topology;
 use crate::vec3::Vec3;
 
@@ -122,6 +122,20 @@ impl FrameSource for TrajectoryReader {
 
     fn topology(&self) -> Option<&Topology> {
         Some(&self.topology)
+    }
+
+    fn resolution(&self) -> Option<f64> {
+        match info::precision(&self.datasets.positions.dataset.filters()) {
+            Precision::Decimals3 => Some(1e-3),
+            Precision::Decimals4 => Some(1e-4),
+            Precision::Raw | Precision::Lossless => None,
+        }
+    }
+
+    fn unread(&self) -> Vec<&'static str> {
+        let held =
+            [(self.datasets.fields().image, "image flags"), (!self.datasets.observables().is_empty(), "observables")];
+        held.into_iter().filter(|(is_held, _)| *is_held).map(|(_, name)| name).collect()
     }
 
     fn cut_off(&self) -> Option<String> {

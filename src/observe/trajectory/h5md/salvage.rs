@@ -89,7 +89,7 @@ pub fn repair(path: &Path) -> Result<Repair> {
     copy.persist(path).map_err(|e| Error::io(path, e.error))?;
     sync_directory(path)?;
     journal::remove(path)?;
-    Ok(Repair { frames: info(path)?.frames, lost, backup: Some(backup) })
+    Ok(Repair { frames: info(path)?.frames, lost, backup: Some(backup), ..Repair::default() })
 }
 
 /// Closes a file whose frames are all intact: clears the flags that mark the file as open for writing, and truncates
