@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Problem, Result};
 use crate::format::{Coordinates, write_gro, write_mmcif, write_pdb_of, write_rst7};
-use crate::observe::replace::replace_synced;
+use crate::observe::replace::{directory, replace_synced};
 use crate::observe::trajectory::{
     Contents, Fields, Format, Frame, FrameSink, Placement, Precision, Provenance, Spacing, StoredFrame,
 };
@@ -51,6 +51,9 @@ enum Structure {
     Mmcif,
 }
 
+/// Parts of the messages about positions that a trajectory format cannot store.
+const OUT_OF_RANGE: [&str; 2] = ["exceed the range of", "are outside the range of"];
+
 /// File name extensions of the formats of single structures.
 const STRUCTURES: [(&str, Structure); 5] = [
     ("rst7", Structure::Rst7),
@@ -91,6 +94,10 @@ impl<'a> Target<'a> {
         atoms: Option<&'a [u32]>,
     ) -> Result<Self> {
         let (kind, needs_names) = kind(path, options.is_single, options.rounding)?;
+        if !directory(path).is_dir() {
+            let problem = Problem::new("the folder of the output file does not exist").in_file(path);
+            return Err(problem.help("create the folder, or correct its name").into());
+        }
         let system = match topology {
             Some(topology) => topology.clone(),
             None if needs_names => {
@@ -148,7 +155,7 @@ impl<'a> Target<'a> {
         let Some(sink) = self.sink.take() else { return Ok(None) };
         let warning = sink.warning().or_else(|| self.cut_names());
         let rename = |_| std::fs::rename(self.temporary(), &self.path).map_err(|error| Error::io(&self.path, error));
-        sink.close().and_then(rename).inspect_err(|_| self.discard()).map(|()| warning)
+        sink.close().and_then(rename).inspect_err(|_| self.discard()).map(|()| warning).map_err(|e| self.named(e))
     }
 
     /// Returns the topology of the written atoms.
@@ -172,6 +179,29 @@ impl<'a> Target<'a> {
         let warning = "names of atoms or residues are longer than the columns of the format, and were cut; mmCIF (.cif) \
                        holds names of any length";
         topology.atoms.iter().any(is_long).then_some(warning)
+    }
+
+    /// Replaces the temporary name of the output file in an error by its final name, and adds advice if positions are
+    /// outside of the range of the format.
+    fn named(&self, error: Error) -> Error {
+        let temporary = self.temporary();
+        match error {
+            Error::Io { path, reason }
+                if path == temporary && OUT_OF_RANGE.iter().any(|text| reason.contains(text)) =>
+            {
+                let help = ".trr, .nc and .h5md hold positions of any size; --whole puts molecules back into the cell";
+                Problem::new(reason).in_file(&self.path).help(help).into()
+            }
+            Error::Io { path, reason } if path == temporary => Error::io(&self.path, reason),
+            Error::Input(problems) => {
+                let named = |problem: Problem| match problem.file.as_ref() == Some(&temporary) {
+                    true => problem.in_file(&self.path),
+                    false => problem,
+                };
+                Error::Input(problems.into_iter().map(named).collect())
+            }
+            other => other,
+        }
     }
 
     fn temporary(&self) -> PathBuf {
@@ -221,7 +251,8 @@ impl<'a> Target<'a> {
             provenance: &provenance,
             spacing,
         };
-        self.sink = Some(format.files.create(&self.temporary(), &contents)?);
+        let created = format.files.create(&self.temporary(), &contents);
+        self.sink = Some(created.map_err(|error| self.named(error))?);
         self.put(first)
     }
 
@@ -257,7 +288,7 @@ impl<'a> Target<'a> {
         let step = u64::try_from(frame.step).unwrap_or(0).max(self.last_step.map_or(0, |last| last + 1));
         self.last_step = Some(step);
         let Some(sink) = &mut self.sink else { return Ok(()) };
-        sink.write(&Frame {
+        let written = sink.write(&Frame {
             step,
             time: frame.time,
             cell: frame.cell,
@@ -265,7 +296,8 @@ impl<'a> Target<'a> {
             velocities: if self.fields.velocities { &frame.velocities } else { &[] },
             forces: if self.fields.forces { &frame.forces } else { &[] },
             observables: &[],
-        })
+        });
+        written.map_err(|error| self.named(error))
     }
 
     fn write_structure(&self, structure: Structure, mut frame: StoredFrame) -> Result<()> {

@@ -340,11 +340,10 @@ fn pdb_columns_are_where_they_belong() {
     assert_eq!(lines[0], "TITLE     smallfile");
     assert_eq!(lines[1], "CRYST1   20.000   21.000   22.000  90.00  90.00  90.00 P 1           1");
     assert_eq!(lines[2], "HETATM    1  C1  BUT     1       1.000   2.000   3.000  1.00  0.00           C");
-    assert_eq!(lines[6], "TER");
-    assert_eq!(lines[7], "HETATM    5  O   WAT     2      10.000  10.000  10.000  1.00  0.00           O");
+    assert_eq!(lines[6], "HETATM    5  O   WAT     2      10.000  10.000  10.000  1.00  0.00           O");
     // the bonds of water follow from its name
     let bonds = ["CONECT    1    2", "CONECT    2    1    3", "CONECT    3    2    4", "CONECT    4    3"];
-    assert_eq!(lines[10..].join("\n"), format!("TER\n{}\nEND", bonds.join("\n")));
+    assert_eq!(lines[9..].join("\n"), format!("{}\nEND", bonds.join("\n")));
 }
 
 #[test]
