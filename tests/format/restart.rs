@@ -294,6 +294,21 @@ fn netcdf_restarts_are_read() {
     }
 }
 
+/// The program cpptraj and others write edges of 1 Å for structures without a cell.
+#[test]
+fn a_dummy_box_is_no_cell() {
+    let of_rst7 = replaced(RST7, "  20.0000000  21.0000000  22.0000000", &"   1.0000000".repeat(3));
+    assert!(read(RST7, Some(7), None).unwrap().cell.is_some());
+    assert_eq!(read(&of_rst7, Some(7), None).unwrap().cell, None);
+    let gro = |cell: &str| format!("x\n    1\n    1WAT      O    1   0.100   0.200   0.300\n{cell}\n");
+    let of_gro = |cell: &str| {
+        let (_folder, path) = file("x.gro", gro(cell).as_bytes());
+        read_coordinates(&path, None, None).unwrap().cell
+    };
+    assert_eq!(["   0.10000   0.10000   0.10000", "0 0 0", "0.1 0.1 0.1 0 0 0 0 0 0"].map(of_gro), [None; 3]);
+    assert!(of_gro("0.1 0.1 0.2").is_some() && of_gro("0.1 0.1 0.1 0 0 0.05 0 0 0").is_some());
+}
+
 #[test]
 fn netcdf_of_another_kind_is_refused() {
     let folder = tempfile::tempdir().unwrap();
