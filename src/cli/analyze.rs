@@ -481,7 +481,7 @@ impl Common {
     /// Returns the topology named on the command line, or else topology or names in the trajectory at `path`.
     fn topology(&self, path: &Path, trajectory: &dyn FrameSource) -> Result<Names> {
         let names = match (&self.topology, trajectory.topology()) {
-            (None, Some(own)) => return Ok(Names { topology: own.clone(), has_bonds: true }),
+            (None, Some(own)) => return Ok(Names::of_stored(own.clone())),
             (None, None) if trajectory.labels().is_empty() => {
                 let problem = Problem::new("this trajectory contains only positions: no names, masses or bonds");
                 let help = "add --topology FILE: a topology, a structure (gro, PDB, mmCIF) or an H5MD trajectory of the \

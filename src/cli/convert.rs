@@ -1,6 +1,6 @@
 //! `md convert`: converts trajectories, structures and topologies from one format to another.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -12,7 +12,7 @@ use crate::convert::{
 };
 use crate::error::{Problem, Result};
 use crate::format::known::writable_topology;
-use crate::format::{TopologyOptions, check_order, read_coordinates, read_topology_with, take_names};
+use crate::format::{Names, TopologyOptions, check_order, read_coordinates, read_topology_with, take_names};
 use crate::image::WholeMolecules;
 use crate::observe::progress::counted;
 use crate::observe::trajectory::FrameSource;
@@ -82,7 +82,7 @@ pub(super) struct Convert {
     /// Do not write forces. Without this option, either all frames or no frames must have forces
     #[arg(long)]
     no_forces: bool,
-    /// Replace the output file if it exists
+    /// Replace the output file if it exists, or the file behind a symbolic link
     #[arg(long)]
     force: bool,
     #[command(flatten)]
@@ -131,6 +131,30 @@ fn warn_of(source: &dyn FrameSource) -> usize {
 }
 
 impl Convert {
+    /// Returns the path of the output file, behind a symbolic link. Fails if the output is one of the files that are
+    /// read, or exists and is not to be replaced.
+    fn checked_output(&self) -> Result<PathBuf> {
+        let OfTopology { coordinates, parameters, .. } = &self.of_topology;
+        let reference = match &self.reference {
+            Reference::File(path) => Some(path),
+            _ => None,
+        };
+        let others = [self.topology.as_ref(), coordinates.as_ref(), reference].into_iter().flatten();
+        for input in [&self.input].into_iter().chain(others).chain(parameters) {
+            super::files::check_new(&self.output, input, self.force)?;
+        }
+        super::files::destination(&self.output)
+    }
+
+    /// Returns the names in the input, which has a topology or is a structure; `None` if the input has no names.
+    fn own_names(&self, source: &dyn FrameSource) -> Result<Option<Names>> {
+        match source.topology() {
+            Some(own) => Ok(Some(Names::of_stored(own.clone()))),
+            None if source.labels().is_empty() => Ok(None),
+            None => topology::read(&self.input).map(Some),
+        }
+    }
+
     /// Fails if frames with a cell are to be aligned and the bonds are unknown: broken molecules would be aligned.
     fn refuse_broken(&self, system: Option<&AnalysedSystem<'_>>, has_bonds: bool) -> Result<()> {
         let has_cell = system.and_then(AnalysedSystem::first_frame).is_some_and(|frame| frame.cell.is_some());
@@ -142,9 +166,9 @@ impl Convert {
     }
 
     pub(super) fn execute(&self) -> Result<()> {
-        super::files::check_new(&self.output, &self.input, self.force)?;
+        let output = self.checked_output()?;
         if writable_topology(&self.output).is_some() {
-            return self.write_topology();
+            return self.write_topology(&output);
         }
         self.refuse(&self.of_topology.given(), "applies only to topologies, and this conversion writes none")?;
         let is_unused = self.as_stored && self.center.is_none() && self.align.is_none();
@@ -160,20 +184,16 @@ impl Convert {
             stride: self.stride as usize,
         };
         let rounding = quantity("precision", &self.precision, Dimension::Length)?;
-        let mut named = self.topology.as_deref().map(topology::read).transpose()?;
-        let mut source = open(&self.input, named.as_ref().map(|names| names.topology.atoms.len()))?;
+        let given = self.topology.as_deref().map(topology::read).transpose()?;
+        let mut source = open(&self.input, given.as_ref().map(|names| names.topology.atoms.len()))?;
         topology::check_frames(source.as_ref(), &self.input)?;
-        // a structure has the names of its atoms
-        if named.is_none() && source.topology().is_none() && !source.labels().is_empty() {
-            named = Some(topology::read(&self.input)?);
-        }
+        let named = if given.is_some() { given } else { self.own_names(source.as_ref())? };
         let has_bonds = named.as_ref().is_none_or(|names| names.has_bonds);
         let needs = [("--whole", self.whole), ("--unwrap", self.unwrap), ("--center", self.center.is_some())];
         if let (false, Some((what, _))) = (has_bonds, needs.iter().find(|(_, given)| *given)) {
             return Err(topology::no_bonds(self.topology.as_ref().unwrap_or(&self.input), what));
         }
-        let named = named.map(|names| names.topology);
-        let topology = named.or_else(|| source.topology().cloned());
+        let topology = named.map(|names| names.topology);
         if let Some(topology) = &topology {
             topology::check(topology, source.as_ref(), &self.input)?;
         }
@@ -187,7 +207,7 @@ impl Convert {
             forces: !self.no_forces,
         };
         let count = source.atoms();
-        let target = Target::new(&self.output, options, topology.as_ref(), count, atoms.as_deref())?;
+        let target = Target::new(&output, options, topology.as_ref(), count, atoms.as_deref())?;
         let images = if self.as_stored || !has_bonds { Images::AsStored } else { Images::Gathered };
         let system = match &topology {
             Some(topology) => Some(AnalysedSystem::new(topology, images).at_first(source.as_mut())?),
@@ -210,7 +230,7 @@ impl Convert {
     }
 
     /// Writes a topology in another format.
-    fn write_topology(&self) -> Result<()> {
+    fn write_topology(&self, output: &Path) -> Result<()> {
         let of_frames = [
             ("topology", self.topology.is_some()),
             ("select", self.select.is_some()),
@@ -251,7 +271,7 @@ impl Convert {
             losses.push("the input has no names of atoms and residues; give a structure with --coordinates".to_owned());
         }
         let cell = found.and_then(|found| found.cell);
-        losses.extend(write_topology(&description, cell.as_ref(), &self.output)?);
+        losses.extend(write_topology(&description, cell.as_ref(), output)?);
         let losses: String = losses.iter().map(|loss| format!("warning      {loss}\n")).collect();
         super::print(&format!("written      {}: {atoms} atoms\n{losses}", self.output.display()))
     }

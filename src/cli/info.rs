@@ -202,6 +202,9 @@ fn coordinates(format: &str, coordinates: &Coordinates) -> String {
     if coordinates.left_out.symmetry {
         let _ = writeln!(text, "warning      the cell is that of a crystal with a space group other than P 1");
     }
+    for words in coordinates.left_out.of_cell() {
+        let _ = writeln!(text, "warning      {words}");
+    }
     if let Some(time) = coordinates.time {
         let _ = writeln!(text, "time         {time} ps");
     }

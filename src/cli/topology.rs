@@ -21,7 +21,7 @@ pub(super) fn read(path: &Path) -> Result<Names> {
     }
     let trajectory = open(path)?;
     if let Some(topology) = trajectory.topology() {
-        return Ok(Names { topology: topology.clone(), has_bonds: true });
+        return Ok(Names::of_stored(topology.clone()));
     }
     if !trajectory.labels().is_empty() {
         return Ok(Names::of_labels(trajectory.labels()));

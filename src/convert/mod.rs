@@ -84,7 +84,8 @@ impl FrameSource for Structures {
 
     fn warnings(&self) -> Vec<String> {
         let is_doubtful = self.models.len() > 1 && !self.has_times();
-        if is_doubtful { vec![doubtful_times(&self.path, None)] } else { vec![] }
+        let doubtful = is_doubtful.then(|| doubtful_times(&self.path, None));
+        doubtful.into_iter().chain(self.models[0].left_out.of_cell().map(str::to_owned)).collect()
     }
 
     fn read(&mut self, index: usize, frame: &mut StoredFrame) -> Result<()> {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Problem, Result};
 use crate::format::{Coordinates, write_gro, write_mmcif, write_pdb_of, write_rst7};
-use crate::observe::replace::replace_synced;
+use crate::observe::replace::{directory, replace_synced};
 use crate::observe::trajectory::{
     Contents, Fields, Format, Frame, FrameSink, FrameSource, Holds, Placement, Precision, Provenance, Spacing,
     StoredFrame,
@@ -59,6 +59,9 @@ enum Structure {
     Mmcif,
 }
 
+/// Parts of the messages about positions that a trajectory format cannot store.
+const OUT_OF_RANGE: [&str; 2] = ["exceed the range of", "are outside the range of"];
+
 /// File name extensions of the formats of single structures.
 const STRUCTURES: [(&str, Structure); 5] = [
     ("rst7", Structure::Rst7),
@@ -102,6 +105,10 @@ impl<'a> Target<'a> {
         atoms: Option<&'a [u32]>,
     ) -> Result<Self> {
         let (kind, needs_names) = kind(path, &options)?;
+        if !directory(path).is_dir() {
+            let problem = Problem::new("the folder of the output file does not exist").in_file(path);
+            return Err(problem.help("create the folder, or correct its name").into());
+        }
         let is_rounded = matches!(kind, Kind::Trajectory(format, _) if !format.holds.lossless);
         let is_finer = |step: &f64| is_rounded && options.rounding.is_none() && *step < FINE_STEP;
         let system = match topology {
@@ -165,7 +172,8 @@ impl<'a> Target<'a> {
         let Some(sink) = self.sink.take() else { return Ok(vec![]) };
         let warnings = self.warnings(sink.warning());
         let rename = |_| std::fs::rename(self.temporary(), &self.path).map_err(|error| Error::io(&self.path, error));
-        sink.close().and_then(rename).inspect_err(|_| self.discard()).map(|()| warnings)
+        let done = sink.close().and_then(rename).inspect_err(|_| self.discard());
+        done.map(|()| warnings).map_err(|error| self.named(error))
     }
 
     /// Returns the topology of the written atoms.
@@ -228,6 +236,29 @@ impl<'a> Target<'a> {
         topology.atoms.iter().any(is_long).then(|| warning.to_owned())
     }
 
+    /// Replaces the temporary name of the output file in an error by its final name, and adds advice if positions are
+    /// outside of the range of the format.
+    fn named(&self, error: Error) -> Error {
+        let temporary = self.temporary();
+        match error {
+            Error::Io { path, reason }
+                if path == temporary && OUT_OF_RANGE.iter().any(|text| reason.contains(text)) =>
+            {
+                let help = ".trr, .nc and .h5md hold positions of any size; --whole puts molecules back into the cell";
+                Problem::new(reason).in_file(&self.path).help(help).into()
+            }
+            Error::Io { path, reason } if path == temporary => Error::io(&self.path, reason),
+            Error::Input(problems) => {
+                let named = |problem: Problem| match problem.file.as_ref() == Some(&temporary) {
+                    true => problem.in_file(&self.path),
+                    false => problem,
+                };
+                Error::Input(problems.into_iter().map(named).collect())
+            }
+            other => other,
+        }
+    }
+
     fn temporary(&self) -> PathBuf {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         self.path.with_file_name(format!(".{name}.part"))
@@ -275,7 +306,8 @@ impl<'a> Target<'a> {
             provenance: &provenance,
             spacing,
         };
-        self.sink = Some(format.files.create(&self.temporary(), &contents)?);
+        let created = format.files.create(&self.temporary(), &contents);
+        self.sink = Some(created.map_err(|error| self.named(error))?);
         self.put(first)
     }
 
@@ -317,7 +349,7 @@ impl<'a> Target<'a> {
         self.last_step = Some(step);
         self.is_renumbered |= i64::try_from(step) != Ok(frame.step);
         let Some(sink) = &mut self.sink else { return Ok(()) };
-        sink.write(&Frame {
+        let written = sink.write(&Frame {
             step,
             time: frame.time,
             cell: frame.cell,
@@ -325,7 +357,8 @@ impl<'a> Target<'a> {
             velocities: if self.fields.velocities { &frame.velocities } else { &[] },
             forces: if self.fields.forces { &frame.forces } else { &[] },
             observables: &[],
-        })
+        });
+        written.map_err(|error| self.named(error))
     }
 
     fn write_structure(&self, structure: Structure, mut frame: StoredFrame) -> Result<()> {

@@ -291,7 +291,7 @@ fn trajectory(run: &RunFolder) -> Result<Option<(&TrajectoryOptions, Chain)>> {
 /// the written atoms, taken from the topology file of the run.
 fn topology(run: &RunFolder, options: &TrajectoryOptions, trajectory: &Chain) -> Result<Names> {
     if let Some(topology) = trajectory.topology() {
-        return Ok(Names { topology: topology.clone(), has_bonds: true });
+        return Ok(Names::of_stored(topology.clone()));
     }
     let system = &run.plan.system;
     let Names { topology, has_bonds } = read_names(&system.topology, &system.topology_options())?;

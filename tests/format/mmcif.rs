@@ -77,7 +77,7 @@ fn columns_are_found_by_their_names() {
         let found = read(&text);
         assert_eq!(
             (found.positions.len(), found.left_out),
-            (expected.len(), LeftOut { models: 1, atoms: 1, symmetry: false })
+            (expected.len(), LeftOut { models: 1, atoms: 1, ..LeftOut::default() })
         );
         assert!(found.positions.iter().zip(expected).all(|(a, b)| (*a - b).norm() < 1e-12), "{:?}", found.positions);
         let labels: Vec<(&str, u8)> = found.labels.iter().map(|label| (label.name.as_str(), label.element)).collect();
@@ -271,4 +271,17 @@ proptest! {
             Err(error) => assert!(error.exit_code() == 2 && error.to_string().contains("damaged"), "{error}"),
         }
     }
+}
+
+/// Tests that an unknown value of the authors is replaced by the value of the label, for each atom on its own.
+#[test]
+fn labels_replace_unknown_values_of_the_authors() {
+    let tags = ["atom_id", "comp_id", "asym_id", "seq_id"];
+    let tags = ["auth", "label"].map(|kind| tags.map(|tag| format!("_atom_site.{kind}_{tag}\n")).concat()).concat();
+    let rows = "1 2 3 N ALA A 7 N1 ALX B 1\n1 2 4 ? . ? . CA GLY C 8\n1 2 5 C . A 9 C1 SER . .\n";
+    let text = format!("data_x\nloop_\n_atom_site.Cartn_x\n_atom_site.Cartn_y\n_atom_site.Cartn_z\n{tags}{rows}");
+    let found = read(&text);
+    let labels = found.labels.iter().map(|l| (l.name.as_str(), l.residue.as_str(), l.chain.chain.as_str(), l.number));
+    let expected = [("N", "ALA", "A", 7), ("CA", "GLY", "C", 8), ("C", "SER", "A", 9)];
+    assert_eq!(labels.collect::<Vec<_>>(), expected);
 }

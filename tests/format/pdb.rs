@@ -1,6 +1,6 @@
 //! Tests of PDB coordinates: columns, alternative locations, models, cells, and refusals.
 
-use md::format::{Coordinates, LeftOut, read_coordinates};
+use md::format::{Coordinates, LeftOut, TopologyOptions, read_coordinates, read_names};
 use md::vec3::vec3;
 use proptest::prelude::*;
 
@@ -42,7 +42,7 @@ fn columns_count_and_serials_do_not() {
         let found = read(&text);
         assert_eq!(
             (found.positions.len(), found.left_out),
-            (expected.len(), LeftOut { models: 1, atoms: 1, symmetry: false })
+            (expected.len(), LeftOut { models: 1, atoms: 1, ..LeftOut::default() })
         );
         assert!(found.positions.iter().zip(expected).all(|(a, b)| (*a - b).norm() < 1e-12), "{:?}", found.positions);
         let labels: Vec<(&str, u8)> = found.labels.iter().map(|label| (label.name.as_str(), label.element)).collect();
@@ -126,4 +126,30 @@ fn residue_numbers_continue_beyond_four_columns() {
     ] {
         assert_eq!(numbers(residues), expected, "{residues:?}");
     }
+}
+
+/// Tests residues whose numbers are asterisks, as programs write them that have no columns for larger numbers.
+#[test]
+fn residues_without_readable_numbers_are_told_apart() {
+    let atom = |(name, residue, number): (&str, &str, &str)| {
+        format!("ATOM      1  {name:<3} {residue} A{number:>4}       1.000   2.000   3.000  1.00  0.00\n")
+    };
+    let atoms = [
+        ("O", "HOH", "9999"),
+        ("H1", "HOH", "9999"),
+        // a residue ends where an atom repeats, at another residue name, and at the next number
+        ("O", "HOH", "****"),
+        ("H1", "HOH", "****"),
+        ("O", "HOH", "****"),
+        ("H1", "HOH", "****"),
+        ("NA", " NA", "****"),
+        ("NA", " NA", "****"),
+        ("CL", " CL", "   7"),
+    ];
+    let found = read(&atoms.map(atom).concat());
+    let numbers: Vec<i32> = found.labels.iter().map(|label| label.number).collect();
+    assert_eq!(numbers, [9999, 9999, 10_000, 10_000, 10_001, 10_001, 10_002, 10_003, 7]);
+    let (_folder, path) = file("x.pdb", atoms.map(atom).concat().as_bytes());
+    let topology = read_names(&path, &TopologyOptions::default()).unwrap().topology;
+    assert_eq!(topology.residues.len(), 6);
 }

@@ -109,3 +109,58 @@ fn residues_of_a_prmtop_have_the_labels_of_the_file() {
     let labels = found.chain_labels.iter().map(|label| (label.chain.as_str(), label.insertion_code));
     assert_eq!((numbers, labels.collect::<Vec<_>>()), (vec![7, -8], vec![("A", None), ("", Some('C'))]));
 }
+
+/// Two chains of two residues in chain A and chain B, a calcium ion, and waters with the label of chain A. The records
+/// and the places of `TER` are those of the wwPDB.
+const CHAINS: &str = "\
+ATOM      1  N   GLY A   1       1.000   0.000   0.000  1.00  0.00           N
+ATOM      2  CA  GLY A   1       2.000   0.000   0.000  1.00  0.00           C
+ATOM      3  C   GLY A   1       3.000   0.000   0.000  1.00  0.00           C
+ATOM      4  N   ALA A   2       4.000   0.000   0.000  1.00  0.00           N
+ATOM      5  CA  ALA A   2       5.000   0.000   0.000  1.00  0.00           C
+ATOM      6  C   ALA A   2       6.000   0.000   0.000  1.00  0.00           C
+TER
+ATOM      7  N   GLY B   1       7.000   0.000   0.000  1.00  0.00           N
+ATOM      8  CA  GLY B   1       8.000   0.000   0.000  1.00  0.00           C
+ATOM      9  C   GLY B   1       9.000   0.000   0.000  1.00  0.00           C
+ATOM     10  N   ALA B   2      10.000   0.000   0.000  1.00  0.00           N
+ATOM     11  CA  ALA B   2      11.000   0.000   0.000  1.00  0.00           C
+ATOM     12  C   ALA B   2      12.000   0.000   0.000  1.00  0.00           C
+TER
+HETATM   13 CA    CA A 101      13.000   0.000   0.000  1.00  0.00          CA
+HETATM   14  O   HOH A 102      14.000   0.000   0.000  1.00  0.00           O
+HETATM   15  O   HOH A 103      15.000   0.000   0.000  1.00  0.00           O
+END
+";
+
+/// Tests the records of structures without bonds. In a .gro file, only the residue numbers separate the two chains.
+#[test]
+fn polymers_end_with_ter_and_waters_do_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("entry.pdb");
+    std::fs::write(&path, CHAINS).unwrap();
+    let written = |path: &Path, name: &str| {
+        let topology = read_names(path, &TopologyOptions::default()).unwrap().topology;
+        let positions = read_coordinates(path, None, None).unwrap().positions;
+        let mut out = vec![];
+        match name {
+            "x.pdb" => write_pdb(&topology, &positions, None, "", &mut out),
+            "x.gro" => write_gro(&topology, 0..positions.len(), &positions, &[], None, "", &mut out),
+            _ => write_mmcif(&topology, 0..positions.len(), &positions, None, "", &mut out),
+        }
+        .unwrap();
+        std::fs::write(folder.path().join(name), &out).unwrap();
+        String::from_utf8(out).unwrap()
+    };
+    assert_eq!(written(&path, "x.pdb").split_once('\n').unwrap().1, CHAINS);
+    written(&path, "x.gro");
+    let of_gro = written(&folder.path().join("x.gro"), "x.pdb");
+    let records = |text: &str| text.lines().map(|line| line.get(..6).unwrap_or(line).to_owned()).collect::<Vec<_>>();
+    assert_eq!(records(&of_gro)[1..], records(CHAINS));
+    // position of the residue in its chain (label_seq_id)
+    let cif = written(&path, "x.cif");
+    let atoms = cif.lines().filter(|line| line.starts_with("ATOM") || line.starts_with("HETATM"));
+    let kinds = atoms.map(|line| [0, 8].map(|column| line.split(' ').nth(column).unwrap())).collect::<Vec<_>>();
+    let chain = [["ATOM", "1"], ["ATOM", "1"], ["ATOM", "1"], ["ATOM", "2"], ["ATOM", "2"], ["ATOM", "2"]];
+    assert_eq!(kinds, [&chain[..], &chain, &[["HETATM", "."]; 3]].concat());
+}

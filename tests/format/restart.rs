@@ -294,6 +294,21 @@ fn netcdf_restarts_are_read() {
     }
 }
 
+/// The program cpptraj and others write edges of 1 Å for structures without a cell.
+#[test]
+fn a_dummy_box_is_no_cell() {
+    let of_rst7 = replaced(RST7, "  20.0000000  21.0000000  22.0000000", &"   1.0000000".repeat(3));
+    assert!(read(RST7, Some(7), None).unwrap().cell.is_some());
+    assert_eq!(read(&of_rst7, Some(7), None).unwrap().cell, None);
+    let gro = |cell: &str| format!("x\n    1\n    1WAT      O    1   0.100   0.200   0.300\n{cell}\n");
+    let of_gro = |cell: &str| {
+        let (_folder, path) = file("x.gro", gro(cell).as_bytes());
+        read_coordinates(&path, None, None).unwrap().cell
+    };
+    assert_eq!(["   0.10000   0.10000   0.10000", "0 0 0", "0.1 0.1 0.1 0 0 0 0 0 0"].map(of_gro), [None; 3]);
+    assert!(of_gro("0.1 0.1 0.2").is_some() && of_gro("0.1 0.1 0.1 0 0 0.05 0 0 0").is_some());
+}
+
 #[test]
 fn netcdf_of_another_kind_is_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -340,11 +355,10 @@ fn pdb_columns_are_where_they_belong() {
     assert_eq!(lines[0], "TITLE     smallfile");
     assert_eq!(lines[1], "CRYST1   20.000   21.000   22.000  90.00  90.00  90.00 P 1           1");
     assert_eq!(lines[2], "HETATM    1  C1  BUT     1       1.000   2.000   3.000  1.00  0.00           C");
-    assert_eq!(lines[6], "TER");
-    assert_eq!(lines[7], "HETATM    5  O   WAT     2      10.000  10.000  10.000  1.00  0.00           O");
+    assert_eq!(lines[6], "HETATM    5  O   WAT     2      10.000  10.000  10.000  1.00  0.00           O");
     // the bonds of water follow from its name
     let bonds = ["CONECT    1    2", "CONECT    2    1    3", "CONECT    3    2    4", "CONECT    4    3"];
-    assert_eq!(lines[10..].join("\n"), format!("TER\n{}\nEND", bonds.join("\n")));
+    assert_eq!(lines[9..].join("\n"), format!("{}\nEND", bonds.join("\n")));
 }
 
 #[test]

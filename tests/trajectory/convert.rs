@@ -385,6 +385,50 @@ fn what_cannot_be_is_refused_and_nothing_is_left() {
     assert_eq!(names(folder.path()), before);
 }
 
+/// Tests that an error names the output file and not the temporary file, and says what to do.
+#[test]
+fn errors_of_the_output_name_the_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    // 9999.999 Å is more than 999.9 nm
+    let atom = "ATOM      1  CA  ALA A   1    9999.999  10.000  10.000  1.00  0.00           C\n";
+    fs::write(path("far.pdb"), format!("MODEL        1\n{atom}ENDMDL\nMODEL        2\n{atom}ENDMDL\n")).unwrap();
+    let before = names(folder.path());
+    let message = refused(&[], &path("far.pdb"), &path("out.pdb"));
+    assert!(message.contains("out.pdb") && !message.contains(".part") && message.contains(".trr"), "{message}");
+    let message = refused(&[], &path("far.pdb"), &path("none/out.trr"));
+    assert!(message.contains("the folder of the output file does not exist"), "{message}");
+    assert_eq!(names(folder.path()), before);
+}
+
+/// Tests that the file behind a symbolic link is replaced, unless it is one of the files that are read.
+#[test]
+fn outputs_behind_links_are_replaced_and_inputs_are_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let (original, _) = original(folder.path(), "triclinic", WATERS, FRAMES);
+    let path = |name: &str| folder.path().join(name);
+    fs::create_dir(path("other")).unwrap();
+    for (file, link) in [("other/a.trr", "link.trr"), ("other/none.trr", "lost.trr"), ("top.gro", "link.gro")] {
+        std::os::unix::fs::symlink(path(file), path(link)).unwrap();
+    }
+    fs::write(path("other/a.trr"), "old").unwrap();
+    converted(&["--force"], &original, &path("link.trr"));
+    assert!(path("link.trr").is_symlink());
+    assert_eq!(frames(&path("other/a.trr")).len(), FRAMES);
+    converted(&["--frame", "0"], &original, &path("top.gro"));
+    let topology = path("top.gro");
+    let given = ["--force", "--frame", "0", "--topology", topology.to_str().unwrap()];
+    let message = refused(&given, &path("other/a.trr"), &path("link.gro"));
+    assert!(message.contains("input and output are the same file"), "{message}");
+    let message = refused(&["--force"], &original, &path("lost.trr"));
+    assert!(message.contains("a symbolic link that leads to no file"), "{message}");
+    assert!(Command::new("mkfifo").arg(path("pipe.trr")).status().unwrap().success());
+    for special in ["pipe.trr", "other"] {
+        let message = refused(&["--force"], &original, &path(special));
+        assert!(message.contains("a folder, a pipe or a device"), "{message}");
+    }
+}
+
 #[test]
 fn memory_does_not_grow_with_the_frames() {
     const ATOMS: usize = 3007;

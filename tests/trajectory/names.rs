@@ -98,6 +98,30 @@ fn structures_give_names_and_say_that_bonds_are_not_known() {
     }
 }
 
+/// Tests an H5MD file that is written with the names of a structure, and has no bonds.
+#[test]
+fn h5md_files_without_bonds_say_so() {
+    let folder = folder();
+    let here = folder.path();
+    for (topology, trajectory) in [("a.gro", "none.h5md"), ("a.psf", "all.h5md")] {
+        let (code, text) = md(here, &["convert", "a.dcd", trajectory, "--topology", topology]);
+        assert_eq!(code, Some(0), "{text}");
+    }
+    for option in [&["--whole"][..], &["--unwrap"], &["--center", "resid 1"], &["--align", "resid 1"]] {
+        for given in [&["convert", "none.h5md", "c.trr"][..], &["convert", "a.dcd", "c.trr", "--topology", "none.h5md"]]
+        {
+            let (code, text) = md(here, &[given, option].concat());
+            assert!(code == Some(2) && text.contains("needs bonds, and this file contains none"), "{given:?} {text}");
+        }
+        let (code, text) = md(here, &[&["convert", "all.h5md", "b.trr", "--force"], option].concat());
+        assert_eq!(code, Some(0), "{text}");
+    }
+    for (trajectory, is_unknown) in [("none.h5md", true), ("all.h5md", false)] {
+        let (code, text) = md(here, &["analyze", "rg", trajectory, "--select", "resid 1", "--force"]);
+        assert!(code == Some(0) && text.contains("bonds are unknown") == is_unknown, "{trajectory}: {text}");
+    }
+}
+
 /// Tests that CONECT records are used as bonds if they join all atoms of every residue.
 #[test]
 fn conect_records_are_bonds_where_none_is_missing() {

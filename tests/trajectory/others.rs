@@ -198,6 +198,29 @@ fn models_without_their_ends_are_frames() {
     assert!(error.contains("1 atoms, but the first frame has 2"), "{error}");
 }
 
+/// Tests that errors in a frame name the line in the file.
+#[test]
+fn errors_of_models_name_their_line() {
+    let folder = tempfile::tempdir().unwrap();
+    for (before, after, line) in [("MODEL        1\n", "ENDMDL\n", 12), ("", "END\n", 9), ("MODEL        1\n", "", 10)]
+    {
+        let mut text: String = (0..3).map(|k| format!("{before}{}{after}", atoms(k))).collect();
+        // the last atom has no number z
+        let place = text.rfind("   6.000").unwrap();
+        text.replace_range(place..place + 8, "   x.xxx");
+        let path = file(folder.path(), "line.pdb", format!("{CELL}{text}").as_bytes());
+        let error = open(&path).unwrap().read(2, &mut StoredFrame::default()).unwrap_err().to_string();
+        assert!(error.contains(&format!("line {line}: expected x, y and z of an atom")), "{error}");
+        let first = text.replacen("   2.000", "   x.xxx", 1);
+        let path = file(folder.path(), "line.pdb", format!("{CELL}{first}").as_bytes());
+        let error = open(&path).err().unwrap().to_string();
+        assert!(
+            error.contains(&format!("line {}: expected x, y and z", if before.is_empty() { 2 } else { 3 })),
+            "{error}"
+        );
+    }
+}
+
 #[test]
 fn any_record_begins_a_pdb() {
     let folder = tempfile::tempdir().unwrap();

@@ -41,6 +41,24 @@ pub struct LeftOut {
     /// whether the cell is the unit cell of a crystal, and the file lacks the symmetry-equivalent copies of the atoms
     /// in the unit cell
     pub symmetry: bool,
+    /// whether the cell was left out because it is the cell that OpenMM gives to systems without a box
+    pub default_box: bool,
+    /// whether the lattice vectors of the file were replaced by other vectors of the same lattice
+    pub vectors: bool,
+}
+
+/// Note for the user about a cell whose lattice vectors were replaced.
+pub const OTHER_VECTORS: &str = "the cell is described by other lattice vectors of the same lattice than in the file: \
+                                 md uses reduced lattice vectors, so that edges or angles differ";
+
+impl LeftOut {
+    /// Returns notes for the user about the differences between the cell and the file.
+    pub fn of_cell(self) -> impl Iterator<Item = &'static str> {
+        let default_box = "the cube of 2 nm in the file is the box that OpenMM gives to systems without a box, and is read \
+                           as no cell; if the system has this cell, write it in another format, such as PDB";
+        let vectors = self.vectors.then_some(OTHER_VECTORS);
+        self.default_box.then_some(default_box).into_iter().chain(vectors)
+    }
 }
 
 /// Names and numbers of an atom in a coordinate file.
@@ -138,6 +156,18 @@ pub(super) fn too_long(index: usize, triple: &[f64; 3]) -> Problem {
 /// cell, or if an edge exceeds [`FARTHEST`].
 pub fn cell_of(lengths: [f64; 3], angles: [f64; 3]) -> Option<PeriodicCell> {
     lengths.iter().all(|&edge| edge <= FARTHEST).then(|| PeriodicCell::from_lengths_angles(lengths, angles))?
+}
+
+/// Difference of an edge (relative) and of an angle (degrees) that is a rounding error. If a lattice vector is replaced
+/// by another, edges or angles change by much more.
+const SAME_EDGE: f64 = 1e-3;
+const SAME_ANGLE: f64 = 1e-2;
+
+/// Whether a cell has other lattice vectors than a file with the given edges (nm) and angles (degrees).
+pub(super) fn has_other_vectors(cell: &PeriodicCell, lengths: [f64; 3], angles: [f64; 3]) -> bool {
+    let (edges, own) = cell.lengths_angles();
+    edges.iter().zip(lengths).any(|(edge, length)| (edge - length).abs() > SAME_EDGE * length)
+        || own.iter().zip(angles).any(|(own, angle)| (own - angle).abs() > SAME_ANGLE)
 }
 
 /// Whether the edges (Å) are a placeholder, which means that the structure has no cell. Structures that were not solved

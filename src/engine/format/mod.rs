@@ -36,7 +36,7 @@ pub mod unit;
 pub mod xml;
 
 pub use compressed::read;
-pub use coordinates::{Coordinates, Label, LeftOut};
+pub use coordinates::{Coordinates, Label, LeftOut, OTHER_VECTORS};
 pub use gromacs::{AtomRestraint, RestraintShape, write_gro};
 pub use known::{read_coordinates, read_models, read_position_restraints, read_topology, read_topology_with};
 pub use mmcif::{Value, Word, Words, is_mmcif, write_mmcif};

@@ -13,7 +13,7 @@ use super::known::{COORDINATES, TOPOLOGIES, recognise};
 use super::options::TopologyOptions;
 use super::{charmm, element, pdb};
 use crate::error::{Problem, Result};
-use crate::system::{Atom, Exclusions, Molecules, Residue, Topology};
+use crate::system::{Atom, Exclusions, Residue, Topology};
 
 /// Topology with the names of atoms and residues in a file.
 #[derive(Clone, Debug)]
@@ -28,6 +28,21 @@ impl Names {
     /// Returns the atoms and residues that the labels name. The bonds are unknown.
     pub fn of_labels(labels: &[Label]) -> Self {
         Names { topology: of_labels(labels), has_bonds: false }
+    }
+
+    /// Returns the names in a topology that a trajectory contains. The bonds may be unknown, because the trajectory may
+    /// have been written from a structure. A topology without bonds is complete if it consists of single atoms, such as
+    /// ions, of which none is the backbone atom of a residue.
+    pub fn of_stored(topology: Topology) -> Self {
+        let is_single = |residue: usize| {
+            let atoms = &topology.atoms[topology.residue_atoms(residue)];
+            atoms.len() == 1 && atoms[0].element > 0 && !topology.is_trace(residue)
+        };
+        let has_bonds = match topology.links().is_empty() {
+            true => (0..topology.residues.len()).all(is_single),
+            false => joins_residues(&topology),
+        };
+        Names { topology, has_bonds }
     }
 }
 
@@ -60,10 +75,9 @@ pub fn read_names(path: &Path, options: &TopologyOptions) -> Result<Names> {
 
 /// Whether the bonds of the topology join all atoms of every residue.
 fn joins_residues(topology: &Topology) -> bool {
-    let molecules = Molecules::from_bonds(topology.atoms.len(), &topology.connectivity);
+    let molecules = topology.molecules();
     let mut pairs = topology.atoms.windows(2).zip(0..).filter(|(pair, _)| pair[0].residue == pair[1].residue);
-    !topology.connectivity.is_empty()
-        && pairs.all(|(_, first)| molecules.of_atom(first) == molecules.of_atom(first + 1))
+    !topology.links().is_empty() && pairs.all(|(_, first)| molecules.of_atom(first) == molecules.of_atom(first + 1))
 }
 
 /// Copies the names and residues of a structure to the atoms of a topology. If the structure does not have a label for

@@ -6,7 +6,9 @@
 
 use std::io::Write;
 
-use super::coordinates::{Coordinates, FARTHEST, FASTEST, cell_of, scaled, too_long};
+use super::coordinates::{
+    Coordinates, FARTHEST, FASTEST, LeftOut, cell_of, has_other_vectors, is_dummy, scaled, too_long,
+};
 use super::number;
 use super::text::{Columns, write_in_pieces};
 use crate::cell::PeriodicCell;
@@ -59,15 +61,17 @@ pub(super) fn read_text(bytes: &[u8], box_angle: Option<f64>) -> Parsed<Coordina
             return Err(Problem::new(message).at_line(3 + block).help("the file is damaged or of another kind"));
         }
     };
+    let (cell, vectors) = match box_at {
+        Some(at) => numbers.cell(at, box_angle)?,
+        None => (None, false),
+    };
     Ok(Coordinates {
         title: String::from_utf8_lossy(lines[0]).trim().to_owned(),
         time,
         positions,
         velocities: velocities_at.map(|at| numbers.vectors(at, atoms, AMBER_VELOCITY, FASTEST)).transpose()?,
-        cell: match box_at {
-            Some(at) => numbers.cell(at, box_angle)?,
-            None => None,
-        },
+        cell,
+        left_out: LeftOut { vectors, ..LeftOut::default() },
         ..Coordinates::default()
     })
 }
@@ -153,7 +157,8 @@ impl Numbers<'_> {
         Ok(values[..3].iter().all(|&edge| edge > 0.0) && values[3..].iter().all(|&angle| angle > 20.0))
     }
 
-    fn cell(&self, line: usize, box_angle: Option<f64>) -> Parsed<Option<PeriodicCell>> {
+    /// Reads the box, and says whether the cell has other lattice vectors than the file.
+    fn cell(&self, line: usize, box_angle: Option<f64>) -> Parsed<(Option<PeriodicCell>, bool)> {
         let problem = |message: &str| Problem::new(message).at_line(self.first_line + line);
         let filled = self.lines[line].trim_ascii_end().len().div_ceil(WIDTH);
         let values = match filled {
@@ -167,12 +172,13 @@ impl Numbers<'_> {
             }
             _ => self.row(line, PER_LINE)?,
         };
-        if values[..3] == [0.0; 3] {
-            return Ok(None);
-        }
         let [a, b, c, alpha, beta, gamma] = values;
-        let cell = cell_of([a, b, c].map(|edge| edge * ANGSTROM), [alpha, beta, gamma]);
-        cell.map(Some).ok_or_else(|| {
+        if is_dummy([a, b, c]) {
+            return Ok((None, false));
+        }
+        let (edges, angles) = ([a, b, c].map(|edge| edge * ANGSTROM), [alpha, beta, gamma]);
+        let cell = cell_of(edges, angles);
+        cell.map(|cell| (Some(cell), has_other_vectors(&cell, edges, angles))).ok_or_else(|| {
             problem("these edges and angles do not form a box")
                 .help("expected a b c in Å, then alpha beta gamma in degrees")
         })

@@ -82,6 +82,10 @@ impl FrameSource for RecordSource {
         self.opened.facts.is_crystal
     }
 
+    fn has_other_vectors(&self) -> bool {
+        self.opened.facts.has_other_vectors
+    }
+
     fn cut_off(&self) -> Option<String> {
         self.opened.cut_off()
     }

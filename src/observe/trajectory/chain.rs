@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Format, FrameSource, StoredFrame};
 use crate::error::{Problem, Result};
-use crate::format::Label;
+use crate::format::{Label, OTHER_VECTORS};
 use crate::system::Topology;
 use crate::units::rounded_time;
 
@@ -92,6 +92,9 @@ impl Chain {
             }
             if source.is_crystal() && !keeps_crystals {
                 chain.notes.push(crystal(path));
+            }
+            if source.has_other_vectors() && keeps_crystals {
+                chain.notes.push(OTHER_VECTORS.to_owned());
             }
             chain.notes.extend(source.warnings());
             if frames > 1 && !source.has_times() {

@@ -264,6 +264,11 @@ pub trait FrameSource: Send {
         vec![]
     }
 
+    /// Whether the cell of the first frame has other lattice vectors than the file, which span the same lattice.
+    fn has_other_vectors(&self) -> bool {
+        false
+    }
+
     /// Describes an incomplete end of the file, which is left out; `None` if the file ends with a complete frame.
     fn cut_off(&self) -> Option<String> {
         None

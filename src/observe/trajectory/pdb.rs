@@ -13,6 +13,7 @@ use super::records::{Checked, Created, Facts, Found, Layout, Records};
 use super::xdr::go_to;
 use super::{Contents, Format, Frame, Holds, StoredFrame};
 use crate::cell::PeriodicCell;
+use crate::error::Problem;
 use crate::format::pdb::{AtomRecords, Model, ModelEnds, is_pdb, read_model};
 
 /// Description of the PDB format, for the list of all formats.
@@ -38,12 +39,15 @@ struct Pdb {
     title: String,
     /// number of models written to the file
     models: u64,
+    /// number of lines before each frame of a file that is read
+    lines_before: Vec<usize>,
 }
 
-/// Finds the byte ranges of the frames of a file. Returns the end of each frame, and a description of the damage after
-/// the last frame.
-fn find_models(file: &mut BufReader<File>, length: u64) -> Checked<(Vec<u64>, Option<String>)> {
+/// Finds the byte ranges of the frames of a file. Returns the end of each frame, a description of the damage after the
+/// last frame, and the number of lines before each frame.
+fn find_models(file: &mut BufReader<File>, length: u64) -> Checked<(Vec<u64>, Option<String>, Vec<usize>)> {
     let (mut models, mut line, mut start, mut damage) = (ModelEnds::default(), vec![], 0, None);
+    let (mut lines, mut lines_before) = (0, vec![0]);
     while start < length {
         line.clear();
         file.by_ref().take(LINE).read_until(b'\n', &mut line).map_err(|error| error.to_string())?;
@@ -55,11 +59,26 @@ fn find_models(file: &mut BufReader<File>, length: u64) -> Checked<(Vec<u64>, Op
             break;
         }
         models.line(&line, start);
-        start += line.len() as u64;
+        // a model ends before or after this line, or has ended earlier
+        let end = start + line.len() as u64;
+        if let Some((count, last)) = models.last().filter(|&(_, last)| last >= start) {
+            lines_before.resize(count + 1, 0);
+            lines_before[count] = if last == end { lines + 1 } else { lines };
+        }
+        (start, lines) = (end, lines + 1);
     }
     // lines after a damaged line belong to no model
     let ends = if damage.is_some() { models.complete() } else { models.finish(length) };
-    Ok((ends, damage))
+    Ok((ends, damage, lines_before))
+}
+
+/// Describes a problem in a frame. The line of the problem is counted from the first line of the frame, before which
+/// the file has `lines_before` lines.
+fn described(problem: &Problem, lines_before: usize) -> String {
+    match problem.line {
+        Some(line) => format!("line {}: {problem}", line + lines_before),
+        None => problem.to_string(),
+    }
 }
 
 impl Pdb {
@@ -82,20 +101,21 @@ impl Pdb {
     }
 
     fn open(file: &mut BufReader<File>, length: u64) -> Checked<Found> {
-        let (ends, damage) = find_models(file, length)?;
+        let (ends, damage, lines_before) = find_models(file, length)?;
         let first = match ends.first() {
             Some(&end) => Self::first(file, end)?,
             None => Model::default(),
         };
-        let Model { cell, labels, left_out, time, has_symmetry: is_crystal, .. } = first;
+        let Model { cell, labels, left_out, time, has_symmetry: is_crystal, has_other_vectors, .. } = first;
         let (atoms, has_times) = (labels.len(), time.is_some());
         let mut index = Index { ends, ..Index::default() };
         if let Some(damage) = damage {
             index.add_damage(damage, length);
         }
+        let is_indexed = !has_times;
         let facts =
-            Facts { labels, left_out, has_times, is_indexed: !has_times, is_crystal, ..Facts::new(atoms, None) };
-        Ok((Box::new(Self { atoms, cell, ..Self::default() }), facts, index))
+            Facts { labels, left_out, has_times, is_indexed, is_crystal, has_other_vectors, ..Facts::new(atoms, None) };
+        Ok((Box::new(Self { atoms, cell, lines_before, ..Self::default() }), facts, index))
     }
 
     /// Reads the first frame of a file, with its names and its cell.
@@ -103,7 +123,7 @@ impl Pdb {
         go_to(file, 0)?;
         let mut bytes = vec![];
         file.by_ref().take(end).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-        read_model(&bytes).map_err(|problem| problem.to_string())
+        read_model(&bytes).map_err(|problem| described(&problem, 0))
     }
 }
 
@@ -127,7 +147,8 @@ impl Layout for Pdb {
     }
 
     fn decode(&self, index: usize, bytes: &[u8], frame: &mut StoredFrame) -> Checked<()> {
-        let model = read_model(bytes).map_err(|problem| problem.to_string())?;
+        let lines_before = self.lines_before.get(index).copied().unwrap_or_default();
+        let model = read_model(bytes).map_err(|problem| described(&problem, lines_before))?;
         if model.positions.len() != self.atoms {
             return Err(format!(
                 "the frame has {} atoms, but the first frame has {}",

@@ -102,6 +102,8 @@ pub(super) struct Facts {
     pub(super) skipped: u64,
     /// whether the cell is the unit cell of a crystal, whose symmetry puts further copies of the atoms into the cell
     pub(super) is_crystal: bool,
+    /// whether the cell of the first frame has other lattice vectors than the file
+    pub(super) has_other_vectors: bool,
     /// number of frames that the header of the file states; `None` if the header has no such number
     pub(super) counted: Option<u64>,
     /// identifier of the run that wrote the file; `None` if the format has no such identifier
@@ -124,6 +126,7 @@ impl Facts {
             is_double: false,
             skipped: 0,
             is_crystal: false,
+            has_other_vectors: false,
             counted: None,
             run_id: None,
         }

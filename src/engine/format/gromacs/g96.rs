@@ -78,7 +78,8 @@ pub(in crate::format) fn read(bytes: &[u8]) -> Parsed<Coordinates> {
                 let values = numbers(&block, number)?;
                 let problem = || Problem::new(format!("the box has {} numbers, expected 3 or 9", values.len()));
                 let cell = cell_of_box(&values).unwrap_or_else(|| Err(problem()));
-                coordinates.cell = cell.map_err(|problem| problem.at_line(number))?;
+                let cell = cell.map_err(|problem| problem.at_line(number))?;
+                (coordinates.cell, coordinates.left_out.vectors) = cell;
             }
             _ => {
                 let problem = Problem::new(format!("the block {} is unknown", number::quoted(name))).at_line(number);

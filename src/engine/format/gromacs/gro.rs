@@ -12,9 +12,12 @@ use rayon::prelude::*;
 use super::Parsed;
 use crate::cell::PeriodicCell;
 use crate::error::Problem;
-use crate::format::coordinates::{Coordinates, FARTHEST, FASTEST, Label, ResidueNumbers, time_of_title, too_long};
+use crate::format::coordinates::{
+    Coordinates, FARTHEST, FASTEST, Label, LeftOut, ResidueNumbers, is_dummy, time_of_title, too_long,
+};
 use crate::format::number;
 use crate::system::Name;
+use crate::units::ANGSTROM;
 use crate::vec3::{Vec3, vec3};
 
 /// Columns of the residue number. [`RESIDUE`] has the columns of the residue name, and [`NAME`] has the columns of the
@@ -55,7 +58,7 @@ pub(in crate::format) fn read(bytes: &[u8]) -> Parsed<Coordinates> {
         return Err(Problem::new(message).at_line(lines.len()).help("the file seems cut off: copy it again"));
     };
     let box_line = 3 + atoms;
-    let cell = match rest {
+    let (cell, vectors) = match rest {
         [] => {
             return Err(Problem::new("the line of the box is missing")
                 .at_line(box_line - 1)
@@ -85,6 +88,7 @@ pub(in crate::format) fn read(bytes: &[u8]) -> Parsed<Coordinates> {
         positions,
         velocities,
         cell,
+        left_out: LeftOut { vectors, ..LeftOut::default() },
         ..Coordinates::default()
     })
 }
@@ -162,28 +166,37 @@ impl Columns {
     }
 }
 
-/// Reads the cell from three or nine numbers; `None` if all are zero.
-fn read_box(line: &[u8]) -> Parsed<Option<PeriodicCell>> {
+/// Reads the cell from three or nine numbers, see [`cell_of_box`].
+fn read_box(line: &[u8]) -> Parsed<(Option<PeriodicCell>, bool)> {
     let words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     let values: Option<Vec<f64>> = words.map(number::real).collect();
     let problem = || Problem::new(format!("expected the box, 3 or 9 numbers in nm, found {}", number::quoted(line)));
     cell_of_box(&values.ok_or_else(problem)?).ok_or_else(problem)?
 }
 
+/// Relative difference of a lattice vector that is a rounding error.
+const SAME_VECTOR: f64 = 1e-3;
+
 /// Returns the cell from the values `v1x v2y v3z`, optionally followed by `v1y v1z v2x v2z v3x v3y`. A box in a `.g96`
-/// file has its values in the same order. The outer `Option` is `None` if the number of values is neither three nor
-/// nine.
-pub(super) fn cell_of_box(values: &[f64]) -> Option<Parsed<Option<PeriodicCell>>> {
+/// file has its values in the same order. The flag says whether the cell has other lattice vectors than the file. There
+/// is no cell if all values are zero, or if the box is a placeholder ([`is_dummy`]). The outer `Option` is `None` if
+/// the number of values is neither three nor nine.
+pub(super) fn cell_of_box(values: &[f64]) -> Option<Parsed<(Option<PeriodicCell>, bool)>> {
     let rows = match *values {
         [a, b, c] => [vec3(a, 0.0, 0.0), vec3(0.0, b, 0.0), vec3(0.0, 0.0, c)],
         [ax, by, cz, ay, az, bx, bz, cx, cy] => [vec3(ax, ay, az), vec3(bx, by, bz), vec3(cx, cy, cz)],
         _ => return None,
     };
-    if values.iter().all(|&value| value == 0.0) {
-        return Some(Ok(None));
+    let edges = [values[0], values[1], values[2]].map(|edge| edge / ANGSTROM);
+    if is_dummy(edges) && values[3..].iter().all(|&value| value == 0.0) {
+        return Some(Ok((None, false)));
     }
     let cell = PeriodicCell::from_rows(rows).filter(|_| rows.iter().all(|row| row.norm() <= FARTHEST));
-    Some(cell.map(Some).ok_or_else(|| {
+    let has_other = |cell: &PeriodicCell| {
+        let differs = |(own, row): (Vec3, Vec3)| (own - row).norm() > SAME_VECTOR * row.norm();
+        cell.rows().into_iter().zip(rows).any(differs)
+    };
+    Some(cell.map(|cell| (Some(cell), has_other(&cell))).ok_or_else(|| {
         let help = "expected v1x v2y v3z above zero, and v1y = v1z = v2z = 0; gmx editconf writes such boxes";
         Problem::new(format!("{values:?} do not form a box")).help(help)
     }))

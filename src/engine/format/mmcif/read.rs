@@ -1,9 +1,11 @@
 //! Reader of PDBx/mmCIF files. The reader reads the first model, or all models, of the first block that contains atoms.
 //!
 //! Loops may have their columns in any order, and a category of one row may be written as pairs of tag and value. Atom
-//! names are those of the authors (`auth_atom_id`), or `label_atom_id` if the authors gave none. If a residue has
-//! alternative locations, the reader keeps the location that is first in the file. If the cell is unknown, or if its
-//! edges are 1 Å or zero, the structure has no cell. A title may contain the time in ps, as in `t= 1.00000`.
+//! names are those of the authors (`auth_atom_id`). For an atom without a name of the authors, the name is
+//! `label_atom_id`. In the same way, `label_comp_id`, `label_seq_id` and `label_asym_id` replace unknown names and
+//! numbers of residues and unknown chains. If a residue has alternative locations, the reader keeps the location that
+//! is first in the file. If the cell is unknown, or if its edges are 1 Å or zero, the structure has no cell. A title
+//! may contain the time in ps, as in `t= 1.00000`.
 
 use std::collections::HashMap;
 use std::iter::Peekable;
@@ -13,7 +15,8 @@ use crate::cell::PeriodicCell;
 use crate::error::Problem;
 use crate::format::alternative::Alternative;
 use crate::format::coordinates::{
-    Coordinates, FARTHEST, Label, LeftOut, cell_of, has_symmetry, is_dummy, scaled, time_of_title, too_long,
+    Coordinates, FARTHEST, Label, LeftOut, cell_of, has_other_vectors, has_symmetry, is_dummy, scaled, time_of_title,
+    too_long,
 };
 use crate::format::text::without_mark;
 use crate::format::{element, number};
@@ -221,16 +224,19 @@ impl<'a> Block<'a> {
                  coordinates",
             ));
         }
-        let (time, cell) = (time_of_title(&self.found.title), self.periodic_cell()?);
+        let time = time_of_title(&self.found.title);
+        let (cell, vectors) = self.periodic_cell()?;
+        self.found.left_out.vectors = vectors;
         let [group, copies] = self.symmetry.map(|value| value.and_then(|value| value.known()).unwrap_or_default());
         let [group, copies] = [group, copies].map(String::from_utf8_lossy);
         self.found.left_out.symmetry = cell.is_some() && has_symmetry(&group, &copies);
         Ok(Coordinates { time, cell, ..self.found })
     }
 
-    fn periodic_cell(&self) -> Parsed<Option<PeriodicCell>> {
+    /// Returns the cell, and whether it has other lattice vectors than the file.
+    fn periodic_cell(&self) -> Parsed<(Option<PeriodicCell>, bool)> {
         if self.cell.iter().all(|value| value.is_none_or(|value| value.known().is_none())) {
-            return Ok(None);
+            return Ok((None, false));
         }
         let mut numbers = [0.0; 6];
         for ((number, value), name) in numbers.iter_mut().zip(&self.cell).zip(CELL) {
@@ -240,10 +246,11 @@ impl<'a> Block<'a> {
         }
         let [a, b, c, alpha, beta, gamma] = numbers;
         if is_dummy([a, b, c]) {
-            return Ok(None);
+            return Ok((None, false));
         }
-        let cell = cell_of([a, b, c].map(|length| length * ANGSTROM), [alpha, beta, gamma]);
-        cell.map(Some).ok_or_else(|| {
+        let (lengths, angles) = ([a, b, c].map(|length| length * ANGSTROM), [alpha, beta, gamma]);
+        let cell = cell_of(lengths, angles);
+        cell.map(|cell| (Some(cell), has_other_vectors(&cell, lengths, angles))).ok_or_else(|| {
             let problem =
                 Problem::new(format!("edges {a}, {b}, {c} and angles {alpha}, {beta}, {gamma} do not form a cell"));
             let line = self.cell[0].map(|value| value.line);
@@ -272,14 +279,15 @@ fn not_a_number(what: &str, value: Value<'_>) -> Problem {
 /// Indices of the columns with the items of an atom.
 struct Columns {
     position: [usize; 3],
-    name: Option<usize>,
+    /// columns of the name of the authors and of the label; the first known value is used, also in the other pairs
+    name: [Option<usize>; 2],
     symbol: Option<usize>,
     alternative: Option<usize>,
     model: Option<usize>,
     residue: [Option<usize>; 5],
-    chain: Option<usize>,
-    residue_name: Option<usize>,
-    residue_number: Option<usize>,
+    chain: [Option<usize>; 2],
+    residue_name: [Option<usize>; 2],
+    residue_number: [Option<usize>; 2],
 }
 
 impl Columns {
@@ -295,14 +303,14 @@ impl Columns {
         };
         Ok(Self {
             position: [x, y, z],
-            name: find("auth_atom_id").or_else(|| find("label_atom_id")),
+            name: ["auth_atom_id", "label_atom_id"].map(find),
             symbol: find("type_symbol"),
             alternative: find("label_alt_id"),
             model: find("pdbx_PDB_model_num"),
             residue: RESIDUE.map(find),
-            chain: find("auth_asym_id").or_else(|| find("label_asym_id")),
-            residue_name: find("auth_comp_id").or_else(|| find("label_comp_id")),
-            residue_number: find("auth_seq_id").or_else(|| find("label_seq_id")),
+            chain: ["auth_asym_id", "label_asym_id"].map(find),
+            residue_name: ["auth_comp_id", "label_comp_id"].map(find),
+            residue_number: ["auth_seq_id", "label_seq_id"].map(find),
         })
     }
 }
@@ -359,14 +367,17 @@ impl<'a> Atoms<'a> {
         let position = scaled(&triple, ANGSTROM, FARTHEST)
             .ok_or_else(|| too_long(found.positions.len(), &triple).at_line(row[self.columns.position[0]].line))?;
         found.positions.push(position);
-        let name = Name::new(&String::from_utf8_lossy(text(self.columns.name)));
+        let first = |columns: [Option<usize>; 2]| {
+            columns.map(text).into_iter().find(|text| !text.is_empty()).unwrap_or_default()
+        };
+        let name = Name::new(&String::from_utf8_lossy(first(self.columns.name)));
         let element = element::number(std::str::from_utf8(text(self.columns.symbol)).unwrap_or_default());
-        let chain = Name::new(&String::from_utf8_lossy(text(self.columns.chain)));
+        let chain = Name::new(&String::from_utf8_lossy(first(self.columns.chain)));
         let [.., code] = self.columns.residue.map(text);
         let insertion_code = code.first().copied().map(char::from).filter(char::is_ascii_alphanumeric);
         let chain = ChainLabel { chain, insertion_code, ..ChainLabel::default() };
         let label = Label { name, element, chain, ..Label::default() };
-        let [residue, number] = [self.columns.residue_name, self.columns.residue_number].map(text);
+        let [residue, number] = [self.columns.residue_name, self.columns.residue_number].map(first);
         found.labels.push(label.in_residue(residue, number, self.columns.residue.map(text)));
         Ok(())
     }

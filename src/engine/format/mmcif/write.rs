@@ -18,10 +18,11 @@ const COLUMNS: &str = "group_PDB id type_symbol label_atom_id label_alt_id label
     B_iso_or_equiv auth_seq_id auth_comp_id auth_asym_id auth_atom_id pdbx_PDB_model_num";
 
 /// Writes the given atoms, which must be in ascending order. `positions` (nm) holds the positions of all atoms of the
-/// topology. Atoms in molecules of one residue (water, ions, ligands) are written as `HETATM`. Residues keep the chain,
-/// number and insertion code of the topology if no two residues have all three in common. Otherwise chains are called
-/// A, B and so on. A chain keeps the residue numbers of the topology if the numbers ascend within the chain. The
-/// residues of a chain whose numbers do not ascend are numbered from 1.
+/// topology. Atoms in molecules of one residue (water, ions, ligands) are written as `HETATM`, and atoms of polymers
+/// ([`Topology::chains`]) as `ATOM`. Residues keep the chain, number and insertion code of the topology if no two
+/// residues have all three in common. Otherwise chains are called A, B and so on. A chain keeps the residue numbers of
+/// the topology if the numbers ascend within the chain. The residues of a chain whose numbers do not ascend are
+/// numbered from 1.
 pub fn write_mmcif(
     topology: &Topology,
     atoms: impl IntoIterator<Item = usize>,

@@ -2,7 +2,9 @@
 
 use super::{Header, Parsed, Variable};
 use crate::error::Problem;
-use crate::format::coordinates::{Coordinates, FARTHEST, FASTEST, cell_of, scaled, too_long};
+use crate::format::coordinates::{
+    Coordinates, FARTHEST, FASTEST, LeftOut, cell_of, has_other_vectors, is_dummy, scaled, too_long,
+};
 use crate::units::ANGSTROM;
 use crate::vec3::Vec3;
 
@@ -29,17 +31,23 @@ pub(in crate::format) fn read_restart(bytes: &[u8]) -> Parsed<Coordinates> {
         let wrong = || Problem::new(format!("variable `{name}`: expected three numbers")).help(RESTART);
         values.map(|values| values.try_into().map_err(|_| wrong())).transpose()
     };
+    let mut left_out = LeftOut::default();
     let cell = match (triple("cell_lengths", "angstrom")?, triple("cell_angles", "degree")?) {
-        (Some([0.0, 0.0, 0.0]), _) | (None, None) => None,
+        (None, None) => None,
+        (Some(lengths), _) if is_dummy(lengths) => None,
         (Some(lengths), Some(angles)) => {
-            let cell = cell_of(lengths.map(|length| length * ANGSTROM), angles);
-            Some(cell.ok_or_else(|| Problem::new("cell_lengths and cell_angles do not form a box").help(RESTART))?)
+            let lengths = lengths.map(|length| length * ANGSTROM);
+            let wrong = || Problem::new("cell_lengths and cell_angles do not form a box").help(RESTART);
+            let cell = cell_of(lengths, angles).ok_or_else(wrong)?;
+            left_out.vectors = has_other_vectors(&cell, lengths, angles);
+            Some(cell)
         }
         _ => return Err(Problem::new("expected both cell_lengths and cell_angles, or neither").help(RESTART)),
     };
     let time = file.values("time", "picosecond")?.and_then(|values| values.first().copied());
     let time = time.filter(|time| time.is_finite());
-    Ok(Coordinates { title: file.header.text("title"), time, positions, velocities, cell, ..Coordinates::default() })
+    let title = file.header.text("title");
+    Ok(Coordinates { title, time, positions, velocities, cell, left_out, ..Coordinates::default() })
 }
 
 /// NetCDF file without records.

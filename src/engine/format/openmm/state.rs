@@ -2,12 +2,12 @@
 //! periodic cell, in the engine's units.
 //!
 //! OpenMM writes box vectors for every state. Systems without a box have the box vectors that OpenMM sets by default, a
-//! cube of 2 nm, which is therefore read as no cell.
+//! cube of 2 nm, which is therefore read as no cell. [`LeftOut::default_box`] says that a cell was left out.
 
 use std::path::Path;
 
 use crate::error::Parsed;
-use crate::format::coordinates::{Coordinates, FARTHEST, FASTEST, scaled, too_long};
+use crate::format::coordinates::{Coordinates, FARTHEST, FASTEST, LeftOut, scaled, too_long};
 use crate::format::xml::{Document, Node};
 use crate::vec3::{Vec3, vec3};
 
@@ -42,12 +42,14 @@ pub(in crate::format) fn read_state(bytes: &[u8]) -> Parsed<Coordinates> {
     let has_box = root.children().any(|part| part.name() == "PeriodicBoxVectors");
     let cell = if has_box { Some(super::cell(&root)?) } else { None };
     let default = [vec3(1.0, 0.0, 0.0), vec3(0.0, 1.0, 0.0), vec3(0.0, 0.0, 1.0)].map(|edge| edge * DEFAULT_EDGE);
+    let is_default = cell.is_some_and(|cell| cell.rows() == default);
     Ok(Coordinates {
         title: "OpenMM state".to_owned(),
         time: root.attribute("time").map(|_| root.real("time")).transpose()?,
         positions,
         velocities,
-        cell: cell.filter(|cell| cell.rows() != default),
+        cell: cell.filter(|_| !is_default),
+        left_out: LeftOut { default_box: is_default, ..LeftOut::default() },
         ..Coordinates::default()
     })
 }

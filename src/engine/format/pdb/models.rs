@@ -59,6 +59,11 @@ impl ModelEnds {
         }
     }
 
+    /// Returns the number of models that have ended so far, and the end of the last of them.
+    pub fn last(&self) -> Option<(usize, u64)> {
+        self.ends.last().map(|&end| (self.ends.len(), end))
+    }
+
     /// Returns the end of each model that `ENDMDL`, `END` or the next `MODEL` has ended.
     pub fn complete(self) -> Vec<u64> {
         self.ends

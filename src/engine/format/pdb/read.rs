@@ -3,7 +3,7 @@
 //! Atoms are identified by their order, not by serial numbers, so that serial numbers beyond 99 999 may have any form.
 //! If a residue has alternative locations, the reader keeps the location that is first in the file. A cell with edges
 //! of 1 Å or zero means that there is no cell. A title may contain the time (ps) and the step as GROMACS writes them,
-//! as in `t= 1.00000 step= 500`.
+//! as in `t= 1.00000 step= 500`. Residues whose numbers are asterisks are told apart by the names of their atoms.
 
 use super::lines::{AtomLine, is_known, number, record, residue_number, text};
 use super::models::ModelEnds;
@@ -11,7 +11,8 @@ use crate::cell::PeriodicCell;
 use crate::error::{Parsed, Problem};
 use crate::format::alternative::Alternative;
 use crate::format::coordinates::{
-    Coordinates, FARTHEST, Label, LeftOut, ResidueNumbers, cell_of, has_symmetry, is_dummy, scaled, too_long,
+    Coordinates, FARTHEST, Label, LeftOut, ResidueNumbers, cell_of, has_other_vectors, has_symmetry, is_dummy, scaled,
+    too_long,
 };
 use crate::format::element;
 use crate::format::text::without_mark;
@@ -29,6 +30,37 @@ const RESIDUE_DIGITS: u32 = 4;
 const GROUP: std::ops::Range<usize> = 55..66;
 const COPIES: std::ops::Range<usize> = 66..70;
 
+/// Numbers of residues in the order of the file.
+struct Numbering {
+    printed: ResidueNumbers,
+    /// names of the atoms so far in a residue whose number does not fit into its columns; empty for other residues
+    names: Vec<Name>,
+}
+
+impl Numbering {
+    /// Returns the number of the residue of the next atom, `atom`. `last` is the previous atom of the model.
+    ///
+    /// Some programs write asterisks for a number that does not fit into its columns. A residue then ends where the
+    /// name of the residue or the chain changes, or where the name of an atom repeats, and the next residue gets the
+    /// next number.
+    fn next(&mut self, last: Option<&Label>, atom: &Label, field: &[u8]) -> i32 {
+        let printed = self.printed.next(atom.chain, residue_number(field));
+        if !field.contains(&b'*') {
+            self.names.clear();
+            return printed;
+        }
+        let number = last.map_or(0, |last| last.number);
+        let is_same = last.is_some_and(|last| (last.residue, last.chain) == (atom.residue, atom.chain))
+            && !self.names.is_empty()
+            && !self.names.contains(&atom.name);
+        if !is_same {
+            self.names.clear();
+        }
+        self.names.push(atom.name);
+        if is_same { number } else { number.saturating_add(1) }
+    }
+}
+
 /// A model of a PDB file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Model {
@@ -44,6 +76,8 @@ pub struct Model {
     pub has_cell_record: bool,
     /// whether the cell belongs to a crystal in which symmetry operations add copies of the atoms to the cell
     pub has_symmetry: bool,
+    /// whether the cell has other lattice vectors than the CRYST1 record
+    pub has_other_vectors: bool,
     /// positions in nm
     pub positions: Vec<Vec3>,
     /// names and elements of the atoms
@@ -137,7 +171,7 @@ pub(in crate::format) fn read_models(bytes: &[u8]) -> Parsed<Vec<Coordinates>> {
 pub fn read_model(bytes: &[u8]) -> Parsed<Model> {
     let mut model = Model::default();
     let mut alternative = Alternative::default();
-    let mut numbers = ResidueNumbers::new(RESIDUE_DIGITS);
+    let mut numbers = Numbering { printed: ResidueNumbers::new(RESIDUE_DIGITS), names: vec![] };
     let mut cell_line: Option<usize> = None;
     for (index, line) in without_mark(bytes).split(|&byte| byte == b'\n').enumerate() {
         let (name, line) = record(line);
@@ -154,14 +188,14 @@ pub fn read_model(bytes: &[u8]) -> Parsed<Model> {
             }
             b"CRYST1" => {
                 let found = cell(line).and_then(|cell| match cell_line {
-                    Some(first) if cell != model.cell => Err(second_cell(first)),
+                    Some(first) if cell.0 != model.cell => Err(second_cell(first)),
                     _ => Ok(cell),
                 });
                 model.has_cell_record = true;
                 cell_line = cell_line.or(Some(index + 1));
                 let [group, copies] = [GROUP, COPIES].map(|columns| text(line, columns));
-                found.map(|cell| {
-                    model.cell = cell;
+                found.map(|(cell, has_other_vectors)| {
+                    (model.cell, model.has_other_vectors) = (cell, has_other_vectors);
                     model.has_symmetry = cell.is_some() && has_symmetry(group, copies);
                 })
             }
@@ -189,12 +223,13 @@ pub fn read_model(bytes: &[u8]) -> Parsed<Model> {
 impl Model {
     /// Converts the model to coordinates, which have no step number.
     fn coordinates(self) -> Coordinates {
-        let Model { title, time, cell, has_symmetry, positions, labels, left_out, .. } = self;
-        let left_out = LeftOut { atoms: left_out, symmetry: has_symmetry, ..LeftOut::default() };
+        let Model { title, time, cell, has_symmetry, has_other_vectors: vectors, positions, labels, left_out, .. } =
+            self;
+        let left_out = LeftOut { atoms: left_out, symmetry: has_symmetry, vectors, ..LeftOut::default() };
         Coordinates { title, time, positions, velocities: None, cell, labels, left_out }
     }
 
-    fn atom(&mut self, atom: &AtomLine<'_>, numbers: &mut ResidueNumbers) -> Parsed<()> {
+    fn atom(&mut self, atom: &AtomLine<'_>, numbers: &mut Numbering) -> Parsed<()> {
         let [Some(x), Some(y), Some(z)] = atom.coordinates() else {
             let problem = Problem::new("expected x, y and z of an atom in the columns 31-38, 39-46 and 47-54");
             return Err(problem.help("the columns of PDB files are fixed; perhaps the line is cut off"));
@@ -209,8 +244,8 @@ impl Model {
             chain: ChainLabel { chain, segment, insertion_code: atom.insertion_code().chars().next() },
             ..Label::default()
         };
-        let number = numbers.next(label.chain, residue_number(atom.residue_number()));
         let label = label.in_residue(atom.residue_name(), atom.residue_number(), atom.residue());
+        let number = numbers.next(self.labels.last(), &label, atom.residue_number());
         self.labels.push(Label { number, ..label });
         Ok(())
     }
@@ -236,16 +271,18 @@ fn second_cell(first: usize) -> Problem {
     problem.help("remove one of the two records; a model has only one cell")
 }
 
-/// Returns the cell of a CRYST1 record. Returns `None` if the record is a placeholder for no cell.
-fn cell(line: &[u8]) -> Parsed<Option<PeriodicCell>> {
+/// Returns the cell of a CRYST1 record, and whether the cell has other lattice vectors than the record. There is no
+/// cell if the record is a placeholder.
+fn cell(line: &[u8]) -> Parsed<(Option<PeriodicCell>, bool)> {
     let wrong =
         || Problem::new("expected three edges (columns 7-33) and three angles (columns 34-54) that form a cell");
     let columns = [6..15, 15..24, 24..33, 33..40, 40..47, 47..54].map(|columns| number(line, columns));
     let [Some(a), Some(b), Some(c), Some(alpha), Some(beta), Some(gamma)] = columns else { return Err(wrong()) };
     let lengths = [a, b, c];
     if is_dummy(lengths) {
-        return Ok(None);
+        return Ok((None, false));
     }
-    let found = cell_of(lengths.map(|length| length * ANGSTROM), [alpha, beta, gamma]);
-    found.map(Some).ok_or_else(wrong)
+    let (lengths, angles) = (lengths.map(|length| length * ANGSTROM), [alpha, beta, gamma]);
+    let found = cell_of(lengths, angles).ok_or_else(wrong)?;
+    Ok((Some(found), has_other_vectors(&found, lengths, angles)))
 }

@@ -7,7 +7,7 @@ use super::connections;
 use crate::cell::PeriodicCell;
 use crate::format::element;
 use crate::format::text::{Columns, write_in_pieces};
-use crate::system::{Atom, Molecules, Topology};
+use crate::system::{Atom, Topology};
 use crate::units::ANGSTROM;
 use crate::vec3::Vec3;
 
@@ -23,10 +23,10 @@ const COORDINATE: Columns = Columns { width: 8, decimals: 0..=3 };
 const EDGE: Columns = Columns { width: 9, decimals: 0..=3 };
 const ANGLE: Columns = Columns { width: 7, decimals: 0..=2 };
 
-/// Writes `positions` (nm) as PDB records. Molecules of one residue (water, ions, ligands) have `HETATM` records. Every
-/// molecule ends with `TER`. `CONECT` records state the bonds that do not follow from names. Chain identifiers and
-/// insertion codes are written if they have one character. Returns an error that contains a [`crate::error::Problem`]
-/// if a number does not fit into its columns, even with fewer decimals.
+/// Writes `positions` (nm) as PDB records. Polymers ([`Topology::chains`]) have `ATOM` records and end with `TER`.
+/// Molecules of one residue (water, ions, ligands) have `HETATM` records. `CONECT` records state the bonds that do not
+/// follow from names. Chain identifiers and insertion codes are written if they have one character. Returns an error
+/// that contains a [`crate::error::Problem`] if a number does not fit into its columns, even with fewer decimals.
 pub fn write_pdb(
     topology: &Topology,
     positions: &[Vec3],
@@ -52,18 +52,19 @@ pub fn write_pdb_of(
     if let Some(cell) = cell {
         out.write_all(cell_record(cell)?.as_bytes())?;
     }
-    let molecules = topology.molecules();
+    let chains = Chains::new(topology);
     let atoms: Vec<usize> = atoms.into_iter().collect();
     write_in_pieces(&atoms, out, |index, piece, text| {
         let mut last = index.checked_sub(1).map(|before| atoms[before]);
         for &i in piece {
-            push_head(topology, &molecules, last.replace(i), i, text);
+            chains.push_head(last.replace(i), i, text);
             push_position(positions[i].to_array(), i, text)?;
             push_tail(topology, i, text);
         }
         Ok(())
     })?;
-    writeln!(out, "TER\n{}END", connections::records(topology, &atoms))
+    let end = atoms.last().map_or("", |&last| chains.end(last));
+    writeln!(out, "{end}{}END", connections::records(topology, &atoms))
 }
 
 /// Returns the CRYST1 record of a cell.
@@ -87,14 +88,15 @@ const POSITION: usize = 24;
 impl AtomRecords {
     /// Prepares the records of the given atoms, in ascending order.
     pub fn new(topology: &Topology, atoms: impl IntoIterator<Item = usize>) -> Self {
-        let molecules = topology.molecules();
+        let chains = Chains::new(topology);
         let (mut text, mut places, mut last) = (String::new(), vec![], None);
         for atom in atoms {
-            push_head(topology, &molecules, last.replace(atom), atom, &mut text);
+            chains.push_head(last.replace(atom), atom, &mut text);
             places.push(text.len());
             text.extend([' '; POSITION]);
             push_tail(topology, atom, &mut text);
         }
+        text.push_str(last.map_or("", |last| chains.end(last)));
         Self { text: text.into_bytes(), places }
     }
 
@@ -122,36 +124,70 @@ impl AtomRecords {
             push_position(position.map(f64::from), index, &mut text)?;
             out[start + place..][..POSITION].copy_from_slice(text.as_bytes());
         }
-        out.extend(b"TER\nENDMDL\n");
+        out.extend(b"ENDMDL\n");
         Ok(())
     }
 }
 
-/// Appends the part of an atom record before the position. `before` is the previous atom. If the previous atom belongs
-/// to another molecule, a `TER` record is written before the atom record.
-fn push_head(topology: &Topology, molecules: &Molecules, before: Option<usize>, index: usize, text: &mut String) {
-    let molecule = molecules.of_atom(index);
-    if before.is_some_and(|before| molecules.of_atom(before) != molecule) {
-        text.push_str("TER\n");
+/// Chains of a topology, which decide the kinds of atom records and the places of `TER` records.
+struct Chains<'a> {
+    topology: &'a Topology,
+    /// number of the chain of each residue, and whether the chain is a polymer
+    of_residue: Vec<(usize, bool)>,
+}
+
+/// Record at the end of a polymer.
+const END_OF_CHAIN: &str = "TER\n";
+
+impl<'a> Chains<'a> {
+    fn new(topology: &'a Topology) -> Self {
+        let chains = topology.chains().into_iter().enumerate();
+        let of_residue = chains.flat_map(|(index, (residues, alone))| residues.map(move |_| (index, !alone)));
+        Self { topology, of_residue: of_residue.collect() }
     }
-    let members = molecules.atoms(molecule);
-    let residue_of = |member: Option<&u32>| member.map(|&member| topology.atoms[member as usize].residue);
-    let one_residue = residue_of(members.first()) == residue_of(members.last());
-    let record = if one_residue { "HETATM" } else { "ATOM  " };
-    let atom = &topology.atoms[index];
-    let residue = &topology.residues[atom.residue as usize];
-    let label = topology.chain_labels.get(atom.residue as usize).copied().unwrap_or_default();
-    // writing to a String cannot fail
-    let _ = write!(
-        text,
-        "{record}{:5} {} {:<4}{}{:4}{}   ",
-        (index + 1) % SERIALS,
-        name_columns(atom),
-        format!("{:>3.4}", residue.name),
-        one_column(label.chain.as_str()),
-        residue.number % if residue.number < 0 { NEGATIVE_NUMBERS } else { RESIDUE_NUMBERS },
-        label.insertion_code.filter(char::is_ascii_graphic).unwrap_or(' '),
-    );
+
+    /// Returns the chain of an atom, and whether the chain is a polymer.
+    fn of_atom(&self, atom: usize) -> (usize, bool) {
+        self.of_residue[self.topology.atoms[atom].residue as usize]
+    }
+
+    /// Returns the character that identifies the chain of an atom in its record.
+    fn identifier(&self, atom: usize) -> char {
+        let label = self.topology.chain_labels.get(self.topology.atoms[atom].residue as usize);
+        label.map_or(' ', |label| one_column(label.chain.as_str()))
+    }
+
+    /// Returns the record after an atom that is the last atom of the file or of its chain.
+    fn end(&self, last: usize) -> &'static str {
+        if self.of_atom(last).1 { END_OF_CHAIN } else { "" }
+    }
+
+    /// Appends the part of an atom record before the position. `before` is the previous atom. A `TER` record is written
+    /// first if a polymer ends with the previous atom. A `TER` record is also written before a polymer if the molecules
+    /// before it have the same identifier, because other programs take all of them for one chain.
+    fn push_head(&self, before: Option<usize>, index: usize, text: &mut String) {
+        let topology = self.topology;
+        let (chain, is_polymer) = self.of_atom(index);
+        if let Some(before) = before.filter(|&before| self.of_atom(before).0 != chain) {
+            let is_same = is_polymer && self.identifier(before) == self.identifier(index);
+            text.push_str(if is_same { END_OF_CHAIN } else { self.end(before) });
+        }
+        let record = if is_polymer { "ATOM  " } else { "HETATM" };
+        let atom = &topology.atoms[index];
+        let residue = &topology.residues[atom.residue as usize];
+        let label = topology.chain_labels.get(atom.residue as usize).copied().unwrap_or_default();
+        // writing to a String cannot fail
+        let _ = write!(
+            text,
+            "{record}{:5} {} {:<4}{}{:4}{}   ",
+            (index + 1) % SERIALS,
+            name_columns(atom),
+            format!("{:>3.4}", residue.name),
+            self.identifier(index),
+            residue.number % if residue.number < 0 { NEGATIVE_NUMBERS } else { RESIDUE_NUMBERS },
+            label.insertion_code.filter(char::is_ascii_graphic).unwrap_or(' '),
+        );
+    }
 }
 
 /// Returns the identifier if it is a single printable ASCII character, and a blank otherwise.

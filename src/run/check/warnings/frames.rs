@@ -8,7 +8,7 @@ use crate::run::plan::{Dynamics, Interval, Plan, StageKind};
 use crate::units::Dimension::Time;
 
 /// Warns of models, alternative atom locations and symmetry in the coordinate file that the run ignores.
-pub(super) fn left_out(plan: &Plan, LeftOut { models, atoms, symmetry }: LeftOut) -> Vec<String> {
+pub(super) fn left_out(plan: &Plan, LeftOut { models, atoms, symmetry, .. }: LeftOut) -> Vec<String> {
     let path = &plan.system.coordinates;
     let several = (models > 0).then(|| {
         format!(
