@@ -131,7 +131,8 @@ fn held(topology: &Topology, cell: &PeriodicCell, positions: &[Vec3], reference:
         let center = Vec3::ZERO;
         let mut restraints =
             PositionRestraints { force_constant, flat_radius: 0.0, scaling, cell: cell_of_file, center, held };
-        restraints.choose_images(topology, &molecules, Some(cell), positions);
+        restraints.place_references(topology, &molecules, Some(cell));
+        restraints.choose_images(&molecules, Some(cell), positions);
         restraints.apply(100.0, Some(cell), positions, &mut vec![Vec3::ZERO; positions.len()]).0
     };
     scalings.iter().flat_map(|&scaling| [1.0, 1.03].map(|factor| energy(scaling, factor))).collect()

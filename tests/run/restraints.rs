@@ -297,3 +297,59 @@ fn moving_centers_stay_in_the_range_of_the_variable() {
     case.rewrite("peptide-vacuum", &second("-0.1 nm/ps"));
     case.ends_with(0, &["--output-dir", "slow"]);
 }
+
+/// An OpenMM System of three atoms in a cube of 2.2 nm.
+const ATOMS: &str = r#"<?xml version="1.0" ?>
+<System openmmVersion="8.6.1" type="System" version="1">
+<PeriodicBoxVectors><A x="2.2" y="0" z="0"/><B x="0" y="2.2" z="0"/><C x="0" y="0" z="2.2"/></PeriodicBoxVectors>
+<Particles><Particle mass="20"/><Particle mass="20"/><Particle mass="20"/></Particles><Constraints/>
+<Forces><Force cutoff=".9" dispersionCorrection="1" ewaldTolerance=".0005" forceGroup="0" method="2" type="NonbondedForce" version="4">
+<Particles><Particle eps=".5" q="0" sig=".3"/><Particle eps=".5" q="0" sig=".3"/><Particle eps=".5" q="0" sig=".3"/></Particles>
+<Exceptions/></Force></Forces></System>
+"#;
+
+/// Positions of the atoms (nm), of which the first has a velocity of 2 nm/ps.
+const MOVING: &str = r#"<?xml version="1.0" ?>
+<State openmmVersion="8.6.1" stepCount="0" time="0" type="State" version="1">
+<PeriodicBoxVectors><A x="2.2" y="0" z="0"/><B x="0" y="2.2" z="0"/><C x="0" y="0" z="2.2"/></PeriodicBoxVectors>
+<Positions><Position x=".5" y=".5" z=".5"/><Position x="1.5" y="1.5" z="1.5"/><Position x="1" y=".4" z="1.8"/></Positions>
+<Velocities><Velocity x="2" y="0" z="0"/><Velocity x="0" y="0" z="0"/><Velocity x="0" y="0" z="0"/></Velocities></State>
+"#;
+
+/// Tests a position restraint of an atom that has moved by a lattice vector before the stage of the restraint: the
+/// nearest periodic image of the atom is held, also after a continuation within the stage.
+#[test]
+fn restraints_hold_the_image_that_is_nearest_at_the_start_of_their_stage() {
+    let input = |steps: u32| {
+        format!(
+            "[run]\nthreads = 1\nprecision = \"double\"\n[forces]\ncutoff = \"0.9 nm\"\nelectrostatics = \"off\"\n\
+             constraints = \"none\"\n[output]\ntrajectory = \"none\"\nenergies = {{ every = \"1 steps\" }}\n\
+             [[stage]]\nname = \"free\"\nkind = \"dynamics\"\nsteps = 110\ntimestep = \"10 fs\"\ncom_removal = \"none\"\n\
+             [[stage]]\nname = \"held\"\nkind = \"dynamics\"\nsteps = {steps}\ntimestep = \"1 fs\"\n\
+             position_restraints = {{ select = \"index 0\", force_constant = \"1000 kJ/mol/nm^2\" }}"
+        )
+    };
+    let case = |steps: u32| {
+        let case = Case::new("peptide-vacuum", "");
+        let [topology, coordinates] = [("system.xml", ATOMS), ("state.xml", MOVING)].map(|(name, text)| {
+            std::fs::write(case.path(name), text).unwrap();
+            case.path(name)
+        });
+        case.write_input(&topology, &coordinates, &input(steps));
+        case.ends_with(0, &[]);
+        case
+    };
+    let energies = |case: &Case| case.column("out", "position_restraint (kJ/mol)");
+    let whole = case(40);
+    let expected = energies(&whole);
+    // after 1.1 ps the atom is a lattice vector, 2.2 nm, from its reference: in the image of the start, the energy
+    // would be k/2 (2.2 nm)² = 2420 kJ/mol
+    assert!(expected[110] < 0.1, "{} kJ/mol", expected[110]);
+    // in 40 fs at 2 nm/ps the atom moves by 0.08 nm, where the energy is 3.2 kJ/mol without deceleration
+    assert!(expected[150] > 1.0 && expected[150] < 3.2, "{} kJ/mol", expected[150]);
+    let continued = case(20);
+    let [topology, coordinates] = ["system.xml", "state.xml"].map(|name| continued.path(name));
+    continued.write_input(&topology, &coordinates, &input(40));
+    continued.ends_with(0, &[]);
+    assert_eq!(energies(&continued), expected);
+}

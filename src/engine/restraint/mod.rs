@@ -16,6 +16,8 @@ pub use position::{Held, PositionRestraints, ReferenceScaling};
 pub use potential::{Potential, Well};
 pub use variable::{Components, Configuration, Group, Members, Superposed, Variable, VariableKind, VariableValue};
 
+use crate::image::Image;
+use crate::system::{State, Topology};
 use std::sync::Arc;
 
 /// The restraints of a stage.
@@ -31,5 +33,29 @@ impl Restraints {
     /// Whether the stage has no restraints.
     pub fn is_empty(&self) -> bool {
         self.positions.is_empty() && self.collective.is_empty()
+    }
+
+    /// Chooses the periodic images of the molecules that position restraints hold, for the state at the start of the
+    /// stage.
+    pub fn choose_images(&mut self, topology: &Topology, state: &State) {
+        if self.positions.is_empty() {
+            return;
+        }
+        let molecules = topology.molecules();
+        for one in &mut self.positions {
+            Arc::make_mut(one).choose_images(&molecules, state.cell.as_ref(), &state.positions);
+        }
+    }
+
+    /// Returns the periodic images of the atoms of each position restraint, for a checkpoint.
+    pub fn images(&self) -> Vec<Vec<Image>> {
+        self.positions.iter().map(|one| one.held.iter().map(|held| held.image).collect()).collect()
+    }
+
+    /// Sets the periodic images of the atoms of each position restraint to those of a checkpoint.
+    pub fn set_images(&mut self, images: &[Vec<Image>]) {
+        for (one, images) in self.positions.iter_mut().zip(images) {
+            Arc::make_mut(one).held.iter_mut().zip(images).for_each(|(held, image)| held.image = *image);
+        }
     }
 }

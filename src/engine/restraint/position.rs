@@ -3,9 +3,9 @@
 //! The energy of an atom is E = ½ k (|d| − ρ)² if |d| > ρ, else 0, with the force constant k, the radius ρ of a flat
 //! bottom, and the displacement d = x − x₀ from the reference position x₀. AMBER's `restraint_wt` and CHARMM's force
 //! constants equal ½ k. Positions are not wrapped, and molecules are whole. Each atom has a lattice image n, chosen at
-//! the start such that the molecule of the atom is nearest to the molecule's reference positions. The restrained
-//! position is x = r − n h, where r is the position of the atom and h are the lattice vectors. The displacement d is
-//! not replaced by its minimum image.
+//! the start of the stage such that the molecule of the atom is nearest to the molecule's reference positions. The
+//! restrained position is x = r − n h, where r is the position of the atom and h are the lattice vectors. The
+//! displacement d is not replaced by its minimum image.
 //!
 //! A barostat may scale the reference positions together with the cell ([`ReferenceScaling`]). The virial is minus the
 //! derivative of the energy with respect to a strain of the cell and all atoms about the origin of the cell. The virial
@@ -105,23 +105,15 @@ impl PositionRestraints {
         }
     }
 
-    /// Chooses one periodic image for each molecule, so that energies do not depend on the periodic images in files.
-    /// Computes the center of mass of the references. `positions` (nm, molecules whole) and `cell` are the positions
-    /// and the cell at the start of the stage.
+    /// Moves reference positions to periodic images that do not depend on the images in files, and computes their
+    /// center of mass. `cell` is the cell at the start of the run.
     ///
     /// With center-of-mass scaling, reference positions are moved by lattice vectors into their cell, molecule by
     /// molecule. Without scaling, reference positions are moved in the same way if their cell is equal to `cell`, the
     /// cell of the system. In all other cases reference positions are not moved: either the periodic images in the file
     /// have no effect on the energy, or the user has chosen these images. If consecutive restrained molecules are
-    /// equal, only the first of these molecules contributes to the center of mass, as in GROMACS. All atoms of a
-    /// molecule get the same periodic image, in which the molecule is nearest to its reference positions.
-    pub fn choose_images(
-        &mut self,
-        topology: &Topology,
-        molecules: &Molecules,
-        cell: Option<&PeriodicCell>,
-        positions: &[Vec3],
-    ) {
+    /// equal, only the first of these molecules contributes to the center of mass, as in GROMACS.
+    pub fn place_references(&mut self, topology: &Topology, molecules: &Molecules, cell: Option<&PeriodicCell>) {
         if let Some(present) = cell {
             self.cell = self.cell.map(|own| own.corresponding_to(present));
         }
@@ -146,7 +138,15 @@ impl PositionRestraints {
         let total: f64 = weights.iter().sum();
         self.center = references.iter().zip(weights).map(|(r, weight)| *r * (weight / total)).sum();
         self.held.iter_mut().zip(references).for_each(|(held, reference)| held.reference = reference);
+    }
+
+    /// Chooses one periodic image for each molecule, the image in which the molecule is nearest to its reference
+    /// positions. `positions` (nm, molecules whole) and `cell` are the positions and the cell at the start of the
+    /// stage.
+    pub fn choose_images(&mut self, molecules: &Molecules, cell: Option<&PeriodicCell>, positions: &[Vec3]) {
         let Some(cell) = cell else { return };
+        let atoms: Vec<u32> = self.held.iter().map(|held| held.atom).collect();
+        let parts = Parts::new(molecules, &atoms);
         let scaled = self.scaled(Some(cell));
         let present: Vec<Vec3> = self.held.iter().map(|held| scaled(held.reference).0).collect();
         let own: Vec<Vec3> = atoms.iter().map(|&atom| positions[atom as usize]).collect();
@@ -240,13 +240,13 @@ mod tests {
         let atom =
             crate::system::Atom { name, type_name: name, element: 6, mass: 12.0, charge: 0.0, lj_type: 0, residue: 0 };
         let topology = Topology { atoms: vec![atom; 4], ..Topology::default() };
-        let (mut restraints, positions, cell) = restraints(ReferenceScaling::CenterOfMass, 0.0);
+        let (mut restraints, _, cell) = restraints(ReferenceScaling::CenterOfMass, 0.0);
         restraints.held = vec![Held::new(1, vec3(0.1, 0.2, 0.3)), Held::new(2, vec3(0.4, 0.4, 0.4))];
-        restraints.choose_images(&topology, &topology.molecules(), Some(&cell), &positions);
+        restraints.place_references(&topology, &topology.molecules(), Some(&cell));
         assert_eq!(restraints.center, vec3(0.1, 0.2, 0.3));
         // the first and third molecules are equal but not consecutive, so that both contribute to the center of mass
         restraints.held = vec![Held::new(0, vec3(0.1, 0.2, 0.3)), Held::new(2, vec3(0.3, 0.4, 0.5))];
-        restraints.choose_images(&topology, &topology.molecules(), Some(&cell), &positions);
+        restraints.place_references(&topology, &topology.molecules(), Some(&cell));
         assert!((restraints.center - vec3(0.2, 0.3, 0.4)).norm() < 1e-15);
     }
 

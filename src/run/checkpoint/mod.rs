@@ -6,6 +6,7 @@ pub use fingerprint::Fingerprint;
 
 use crate::context::ListOrigins;
 use crate::error::{Problem, Result};
+use crate::image::Image;
 use crate::observe::checkpoint::{self, Restored};
 use crate::observe::extent::Mark;
 use crate::observe::statistics::Statistics;
@@ -21,7 +22,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Version of the definition of [`Checkpoint`]; checkpoint files of other versions are refused.
-const VERSION: u32 = 15;
+const VERSION: u32 = 16;
 
 /// State of a run at a step, with all data that are needed to continue the run.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -75,6 +76,8 @@ pub struct RunPosition {
     /// progress of the restraints in the stage, for example the center at the start of the stage and the work that each
     /// restraint has done
     pub restraints: Vec<RestraintProgress>,
+    /// periodic images of the atoms of each position restraint of the stage, chosen at the start of the stage
+    pub images: Vec<Vec<Image>>,
     /// index, from 0, of the thermodynamic state of this replica in a replica exchange; `None` without replica
     /// exchange
     pub exchanged: Option<usize>,

@@ -16,8 +16,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Creates the restraints of each stage of a run that begins at `start`. Returns an error if a selection or a
-/// reference file does not fit the system. Each reference file is read once.
+/// Creates the restraints of each stage of a run that begins at `start`, with the periodic images of position
+/// restraints for this state ([`Restraints::choose_images`]). Returns an error if a selection or a reference file does
+/// not fit the system. Each reference file is read once.
 pub fn restraints(plan: &Plan, system: &System, start: &State) -> Result<Vec<Restraints>> {
     let mut references = References { system, molecules: system.topology.molecules(), start, files: HashMap::new() };
     let of = |stage: &Stage| {
@@ -146,7 +147,8 @@ fn position_restraints(restraint: &PositionRestraint, references: &mut Reference
         held,
     };
     let State { cell, positions, .. } = references.start;
-    restraints.choose_images(&system.topology, &references.molecules, cell.as_ref(), positions);
+    restraints.place_references(&system.topology, &references.molecules, cell.as_ref());
+    restraints.choose_images(&references.molecules, cell.as_ref(), positions);
     Ok(restraints)
 }
 

@@ -33,8 +33,16 @@ const VIOLATED: f64 = 100.0;
 /// velocities if the stage requests them. The positions are unchanged if the function returns an error.
 ///
 /// Positions of the first stage come from a file. Positions of a later stage may violate constraints if atoms had been
-/// frozen, because the constraints between frozen atoms are left out.
-pub(in crate::run) fn prepare(system: &System, options: &Dynamics, seed: u64, state: &mut State) -> Result<()> {
+/// frozen, because the constraints between frozen atoms are left out. `continues` says whether the state is that at the
+/// end of a stage of dynamics with the same time step, whose velocities satisfy the constraints. Velocities of a stage
+/// with another time step, or from before a minimisation, do not.
+pub(in crate::run) fn prepare(
+    system: &System,
+    options: &Dynamics,
+    seed: u64,
+    continues: bool,
+    state: &mut State,
+) -> Result<()> {
     let masses: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.mass).collect();
     let constraints = ConstraintPlan::new(&system.constraints, &masses)?;
     let is_violated =
@@ -69,7 +77,7 @@ pub(in crate::run) fn prepare(system: &System, options: &Dynamics, seed: u64, st
         let free = degrees_of_freedom(&system.topology, &system.constraints, removed);
         let wanted = 0.5 * free as f64 * BOLTZMANN * temperature;
         heat(&constraints, &masses, options.timestep, wanted, state)?;
-    } else if must_satisfy {
+    } else if must_satisfy || !continues {
         // atoms of a state without velocities start at rest
         state.velocities.resize(masses.len(), Vec3::ZERO);
         state.velocities = constrained(&constraints, options.timestep, &state.positions, &state.velocities)?;
@@ -122,11 +130,13 @@ mod tests {
     const SAME: f64 = 2.0 * 1e-6 * 0.1 / TIMESTEP;
 
     fn start(sample: &Sample, velocities: Velocities, state: &State) -> State {
-        let (thermostat, barostat) = (None, None);
-        let options =
-            Dynamics { steps: 1, timestep: TIMESTEP, velocities, thermostat, barostat, ..Dynamics::default() };
+        started(sample, velocities, TIMESTEP, true, state)
+    }
+
+    fn started(sample: &Sample, velocities: Velocities, timestep: f64, continues: bool, state: &State) -> State {
+        let options = Dynamics { steps: 1, timestep, velocities, ..Dynamics::default() };
         let mut state = state.clone();
-        prepare(&sample.system, &options, 11, &mut state).expect("a good start");
+        prepare(&sample.system, &options, 11, continues, &mut state).expect("a good start");
         state
     }
 
@@ -175,6 +185,24 @@ mod tests {
         // a correction of 0.01 nm in the first step would add 10 kJ/mol for each of the hydrogens
         let gained = kinetic_energy(&masses, &released.velocities) - kinetic;
         assert!(gained.abs() < 0.05 * kinetic, "{gained} of {kinetic} kJ/mol");
+    }
+
+    /// After a stage with another time step, velocities are those of a run that starts from the state.
+    #[test]
+    fn velocities_fit_the_time_step_of_their_stage() {
+        let sample = Sample::load("water").rigid();
+        let first = start(&sample, Velocities::Generate { temperature: TEMPERATURE }, &sample.state);
+        let expected = started(&sample, Velocities::File, 0.5 * TIMESTEP, false, &first);
+        let later = State { step: 1000, ..first.clone() };
+        let found = started(&sample, Velocities::File, 0.5 * TIMESTEP, false, &later);
+        let largest = |a: &State, b: &State| {
+            let changes = a.velocities.iter().zip(&b.velocities).map(|(a, b)| (*a - *b).norm());
+            changes.fold(0.0, f64::max)
+        };
+        // positions of the first step are made to satisfy the constraints again, within their tolerance
+        assert!(largest(&found, &expected) < 2.0 * SAME);
+        // a hydrogen of water rotates by v dt / r = 0.03 rad in half a step, and its velocity of 2 nm/ps with it
+        assert!(largest(&found, &first) > 1e-2);
     }
 
     #[test]

@@ -45,9 +45,13 @@ impl<'a> Session<'a> {
         if position.schedule.is_none() {
             let system = self.system_of(index)?;
             stop(&self.job.system, &system, state);
-            prepare(&system, options, plan.run.seed, state)
+            // velocities of a stage with the same time step satisfy the constraints already
+            let same_step = |before: &Stage| before.dynamics().is_some_and(|other| other.timestep == options.timestep);
+            let continues = index.checked_sub(1).is_some_and(|before| same_step(&plan.stages[before]));
+            prepare(&system, options, plan.run.seed, continues, state)
                 .map_err(|error| explain(error, &self.job.system, state, &self.directory))?;
         }
+        self.place_restraints(index, position.schedule.is_none(), &position.images, state);
         check_motions(&plan.stages[index], &self.restraints[index], &position.restraints, state)?;
         let position = self.adapt_to_device(position, state)?;
         let lists = position.schedule.map_or_else(|| self.lists(state), Ok)?;
@@ -150,7 +154,7 @@ impl<'a> Session<'a> {
         let reached = |simulation: &Simulation<'_>, swaps: Option<&Swaps<'_>>| -> Result<RunPosition> {
             let (done, lists) = (simulation.local_step, simulation.list_origins()?);
             let (restraints, exchanged) = (simulation.restraints()?, swaps.map(Swaps::state));
-            Ok(RunPosition { done, first_time, lists, schedule, minimizer: None, restraints, exchanged })
+            Ok(RunPosition { done, first_time, lists, schedule, restraints, exchanged, ..RunPosition::default() })
         };
         let target = self.job.plan.target(options.steps);
         let (name, ps) = (&self.monitor.status.stage, target as f64 * options.timestep);

@@ -76,7 +76,7 @@ pub fn measure(
         let velocities =
             if state.velocities.is_empty() { first_velocities(plan, dynamics) } else { dynamics.velocities };
         let dynamics = &Dynamics { velocities, ..dynamics.clone() };
-        prepare(system, dynamics, plan.run.seed, &mut state)?;
+        prepare(system, dynamics, plan.run.seed, false, &mut state)?;
         // list errors are estimated for the system without frozen atoms, even if the stage freezes some atoms
         let lists = engine.lists(plan, whole, &state)?;
         let setup = Setup::new(system, dynamics, plan.run.seed, state.cell.is_some())?;

@@ -31,6 +31,7 @@ impl Session<'_> {
         } else {
             self.engine.context(plan, &system, lists)?
         };
+        self.place_restraints(index, position.minimizer.is_none(), &position.images, state);
         context.restrain(&self.restraints[index], &position.restraints)?;
         let target = self.job.plan.target(options.steps);
         let settings = minimize_settings(options, plan.run.precision);

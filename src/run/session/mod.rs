@@ -21,6 +21,7 @@ pub use log_summary::describe_degrees_of_freedom;
 pub use measure::{Measured, Measurement, measure};
 
 use crate::error::{Error, Result};
+use crate::image::Image;
 use crate::observe::energies::Observed;
 use crate::observe::files::{CHECKPOINT, EFFECTIVE, ENERGIES, LOG, SUMMARY};
 use crate::observe::log::{Level, RunLog};
@@ -330,7 +331,19 @@ impl<'a> Session<'a> {
         self.job.requests.take_checkpoint() || self.history.is_due(self.job.plan.checkpoints(stage).every)
     }
 
+    /// Chooses the periodic images of the position restraints of a stage at its start. In a continued stage, sets the
+    /// images of the checkpoint.
+    fn place_restraints(&mut self, stage: usize, is_start: bool, images: &[Vec<Image>], state: &State) {
+        let restraints = &mut self.restraints[stage];
+        if is_start {
+            restraints.choose_images(&self.job.system.topology, state);
+        } else {
+            restraints.set_images(images);
+        }
+    }
+
     fn checkpoint(&mut self, stage: usize, state: &mut State, position: RunPosition) -> Result<()> {
+        let position = RunPosition { images: self.restraints[stage].images(), ..position };
         let start = Instant::now();
         self.directory.check()?;
         self.job.exchange.map_or(Ok(()), |member| member.sync())?;

@@ -83,7 +83,7 @@ impl Engine {
         let plan = Plan { stages: vec![stage], ..plan.clone() };
         let seed = noise_seed(&plan, state);
         let context = self.pool.install(|| {
-            prepare(system, dynamics, plan.run.seed, state)?;
+            prepare(system, dynamics, plan.run.seed, false, state)?;
             self.context(&plan, system, self.lists(&plan, system, state)?)
         })?;
         let setup = Setup::new(system, dynamics, seed, state.cell.is_some())?;

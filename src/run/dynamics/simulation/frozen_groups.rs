@@ -54,7 +54,7 @@ fn the_pressure_at_rest_does_not_depend_on_frozen_molecules() {
         // a deviation of constrained distances, divided by the square of the time step, would be a large constraint
         // force
         sample.system.constraints.tolerance = 1e-13;
-        prepare(&sample.system, stage(None).dynamics().unwrap(), 1, &mut sample.state).unwrap();
+        prepare(&sample.system, stage(None).dynamics().unwrap(), 1, false, &mut sample.state).unwrap();
         sample.state.velocities.iter_mut().for_each(|v| *v = Vec3::ZERO);
         let reference = |system: &System| {
             Host::new(system, Reference::new(system).unwrap(), Level::Portable, Team::single()).unwrap()
