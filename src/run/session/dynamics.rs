@@ -203,8 +203,7 @@ impl<'a> Session<'a> {
         // discarded
         let is_last = !stopped && self.reports_end(&step_info(&simulation, index), plan.stages.get(index + 1));
         let last = if is_last { self.one_step(&mut simulation, index) } else { Ok(()) };
-        // the averages in the checkpoint do not contain the last row, because a continued run computes this row again,
-        // or reads it from the table
+        // averages in the checkpoint lack the last row, which a continued run computes again or reads from its table
         let statistics = std::mem::replace(&mut self.history.next.statistics, statistics);
         self.checkpoint(index, state, position)?;
         self.history.next.statistics = statistics;
