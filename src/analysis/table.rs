@@ -41,6 +41,10 @@ impl EnergyTable {
         let mut record = read_energy_parts(parts)?;
         let is_of_stage = |row: &Vec<f64>| stage.is_none_or(|stage| row[EnergyRecord::STAGE] == f64::from(stage));
         record.rows.retain(|row| is_within(row[EnergyRecord::TIME], times) && is_of_stage(row));
+        // a part has no values in the columns that only other parts have
+        let has_values = |column: usize| record.rows.iter().any(|row| !row[column].is_nan());
+        let kept: Vec<bool> = (0..record.columns.len()).map(|k| parts.len() == 1 || has_values(k)).collect();
+        record.retain_columns(&kept);
         Self::of(parts, record)
     }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::table::join;
+use super::table::{header_and_last_row, join};
 use crate::backend::Energies;
 use crate::cell::PeriodicCell;
 use crate::ensemble::barostat::surface_tension;
@@ -217,28 +217,78 @@ impl EnergyRecord {
     pub fn of_stage(&self, number: u32) -> impl Iterator<Item = &Vec<f64>> {
         self.rows.iter().filter(move |row| row[Self::STAGE] == f64::from(number))
     }
+
+    /// Removes the columns for which `kept` is false.
+    pub fn retain_columns(&mut self, kept: &[bool]) {
+        fn retain<T>(values: &mut Vec<T>, kept: &[bool]) {
+            let mut kept = kept.iter();
+            values.retain(|_| kept.next() == Some(&true));
+        }
+        retain(&mut self.columns, kept);
+        self.rows.iter_mut().for_each(|row| retain(row, kept));
+    }
+
+    /// Returns the table with the columns `columns`. The values of columns that the table does not have are NaN.
+    fn with_columns(self, columns: &[(String, String)]) -> Self {
+        if self.columns == columns {
+            return self;
+        }
+        let places: Vec<Option<usize>> =
+            columns.iter().map(|column| self.columns.iter().position(|own| own == column)).collect();
+        let widened = |row: &Vec<f64>| places.iter().map(|place| place.map_or(f64::NAN, |place| row[place])).collect();
+        EnergyRecord { rows: self.rows.iter().map(widened).collect(), columns: columns.to_vec() }
+    }
 }
 
-/// Reads the parts of the energy table of a run, in the order of time. Returns an error if the parts have different
-/// columns.
+/// Reads the parts of the energy table of a run, in the order of time. The record has the columns of all parts; in rows
+/// of a part without one of these columns, the value of this column is NaN. Returns an error if the parts are tables of
+/// different kinds, or if a column has two units.
 pub fn read_energy_parts(parts: &[PathBuf]) -> Result<EnergyRecord> {
-    let mut columns = None;
-    let read = |path: &Path| {
-        let record = read_energies(path)?;
-        if *columns.get_or_insert_with(|| record.columns.clone()) != record.columns {
+    let records = parts.iter().map(|path| read_energies(path)).collect::<Result<Vec<EnergyRecord>>>()?;
+    let kind = records.first().map(EnergyRecord::kind);
+    let mut columns = vec![];
+    for (record, path) in records.iter().zip(parts) {
+        if Some(record.kind()) != kind || !merge_columns(&mut columns, &record.columns) {
             let problem = Problem::new("the columns differ from those of the energy tables before it").in_file(path);
-            return Err(problem.help("give only tables with equal columns").into());
+            return Err(problem.help("give only tables of one run").into());
         }
-        Ok(record.rows)
-    };
+    }
+    let mut rows = records.into_iter().map(|record| record.with_columns(&columns).rows);
     let place = |row: &Vec<f64>| [row[EnergyRecord::STAGE], row[EnergyRecord::STEP]];
-    let rows = join(parts, read, place)?;
-    Ok(EnergyRecord { columns: columns.unwrap_or_default(), rows })
+    let rows = join(parts, |_| Ok(rows.next().unwrap_or_default()), place)?;
+    Ok(EnergyRecord { columns, rows })
+}
+
+/// Adds the columns of a table that `columns` does not have yet, each behind the column that precedes it in the table.
+/// Returns false if a column has two units.
+fn merge_columns(columns: &mut Vec<(String, String)>, table: &[(String, String)]) -> bool {
+    let mut next = 0;
+    for column in table {
+        match columns.iter().position(|(name, _)| *name == column.0) {
+            Some(place) if columns[place] != *column => return false,
+            Some(place) => next = place,
+            None => columns.insert(next, column.clone()),
+        }
+        next += 1;
+    }
+    true
+}
+
+/// Reads the last complete row of the parts of an energy table. Returns `None` if there is no row, or if the last part
+/// with rows cannot be read.
+pub fn read_last_row(parts: &[PathBuf]) -> Option<EnergyRecord> {
+    let last = parts.iter().rev().find_map(|path| Some((path, header_and_last_row(path).transpose()?)));
+    let (path, text) = last?;
+    parse(path, &text.ok()?).ok()
 }
 
 /// Reads an energy table. An incomplete last line, which a run may still be writing, is left out.
 pub fn read_energies(path: &Path) -> Result<EnergyRecord> {
-    let text = file::text(path).map_err(|e| Error::io(path, e))?;
+    parse(path, &file::text(path).map_err(|e| Error::io(path, e))?)
+}
+
+/// Parses the text of the energy table at `path`.
+fn parse(path: &Path, text: &str) -> Result<EnergyRecord> {
     let mut lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n')).map(str::trim_end);
     let header = lines.next().filter(|line| line.starts_with(TABLE_START));
     let header =
@@ -329,5 +379,35 @@ mod tests {
         let broken = Observed { energies, ..observed() };
         let text = line(&EnergyRow { temperatures: &[], ..row(&broken, 0, 1) }, &columns);
         assert!(text.contains(",1.25e40,") && text.contains(",NaN,"), "{text}");
+    }
+
+    #[test]
+    fn parts_with_other_columns_are_joined() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            std::fs::write(folder.path().join(name), format!("{TABLE_START}{text}\n")).unwrap();
+            folder.path().join(name)
+        };
+        let first = write("1.csv", "lj (kJ/mol),volume (nm^3),temperature_a (K)\n0,0,1,-1,8,300\n10,0.02,1,-2,9,310");
+        let second =
+            write("2.csv", "lj (kJ/mol),volume (nm^3),pressure_xx (bar),temperature_b (K)\n10,0.02,2,-3,7,1,4");
+        let empty = write("3.csv", "lj (kJ/mol),volume (nm^3)");
+        let found = read_energy_parts(&[first.clone(), second.clone(), empty.clone()]).unwrap();
+        let names: Vec<&str> = found.columns.iter().map(|(name, _)| name.as_str()).collect();
+        let of_cell = ["lj", "volume", "pressure_xx", "temperature_b", "temperature_a"];
+        assert_eq!(names, [&["step", "time", "stage"][..], &of_cell].concat());
+        let missing = f64::NAN;
+        let expected = [
+            [0.0, 0.0, 1.0, -1.0, 8.0, missing, missing, 300.0],
+            [10.0, 0.02, 1.0, -2.0, 9.0, missing, missing, 310.0],
+            [10.0, 0.02, 2.0, -3.0, 7.0, 1.0, 4.0, missing],
+        ];
+        assert_eq!(format!("{:?}", found.rows), format!("{expected:?}"));
+        let last = read_last_row(&[first.clone(), second, empty]).unwrap();
+        assert_eq!((last.columns.len(), last.rows), (7, vec![vec![10.0, 0.02, 2.0, -3.0, 7.0, 1.0, 4.0]]));
+        for other in ["lj (kcal/mol)", "restraint,value"] {
+            let error = read_energy_parts(&[first.clone(), write("4.csv", other)]).unwrap_err().to_string();
+            assert!(error.contains("4.csv") && error.contains("the columns differ"), "{error}");
+        }
     }
 }

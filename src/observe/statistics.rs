@@ -60,6 +60,28 @@ impl Statistics {
         }
     }
 
+    /// Adds one sample at `time` (ps) of each quantity for which `value` returns a value for the name of the quantity.
+    pub fn add_named(&mut self, time: f64, value: impl Fn(&str) -> Option<f64>) {
+        for quantity in &mut self.quantities {
+            if let Some(value) = value(&quantity.name) {
+                quantity.add(time, value);
+            }
+        }
+    }
+
+    /// Returns the averages of the quantities with the names and units in `columns`, in this order. A quantity that
+    /// `self` does not have has no samples.
+    pub fn with_columns<'a>(mut self, columns: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let mut sorted = Self::new(columns);
+        for quantity in &mut sorted.quantities {
+            let is_same = |own: &&mut Quantity| own.name == quantity.name && own.unit == quantity.unit;
+            if let Some(own) = self.quantities.iter_mut().find(is_same) {
+                std::mem::swap(quantity, own);
+            }
+        }
+        sorted
+    }
+
     /// Returns the averages over all samples added so far.
     pub fn averages(&self) -> Vec<Average> {
         self.quantities.iter().map(Quantity::average).collect()
@@ -237,6 +259,18 @@ mod tests {
         // the first and the second half of the samples have the same mean
         let halves = [1.0, 1.0, 2.0, 2.0, 2.0, 2.0, 1.0, 1.0];
         assert_eq!(average_of((0..8).map(f64::from).zip(halves)).error, None);
+    }
+
+    #[test]
+    fn samples_stay_with_their_names() {
+        let mut statistics = Statistics::new([("x", "K"), ("y", "bar")]);
+        statistics.add(0.0, &[1.0, 5.0]);
+        let mut statistics = statistics.with_columns([("y", "bar"), ("z", "nm"), ("x", "K")]);
+        statistics.add(1.0, &[7.0, 2.0, 3.0]);
+        statistics.add_named(2.0, |name| (name != "z").then_some(if name == "x" { 5.0 } else { 9.0 }));
+        let found: Vec<_> =
+            statistics.averages().into_iter().map(|average| (average.name, average.samples, average.mean)).collect();
+        assert_eq!(found, [("y".into(), 3, 7.0), ("z".into(), 1, 2.0), ("x".into(), 3, 3.0)]);
     }
 
     #[test]

@@ -109,7 +109,8 @@ impl Table {
 
     /// Returns the number and checksum of the rows of a closed table.
     pub fn extent(path: &Path, header: &str) -> Result<Extent> {
-        read_rows(path, header, u64::MAX).map(|(_, rows)| rows.extent())
+        let (found, _, rows) = read_rows(path, u64::MAX)?;
+        if found == header { Ok(rows.extent()) } else { Err(foreign(path)) }
     }
 
     fn new(path: &Path, file: File, written: Rows) -> Self {
@@ -144,7 +145,11 @@ impl Table {
 
 /// Returns the first `checkpointed.count` rows, and the byte offset at which these rows end.
 fn checkpointed_rows(path: &Path, header: &str, checkpointed: Extent) -> Result<(u64, Rows)> {
-    let (length, rows) = read_rows(path, header, checkpointed.count)?;
+    let (found, length, rows) = read_rows(path, checkpointed.count)?;
+    if found != header {
+        let is_intact = rows.count > 0 && rows.extent() == checkpointed;
+        return Err(if is_intact { other_columns(path, &found, header) } else { foreign(path) });
+    }
     let message = match rows.count.cmp(&checkpointed.count) {
         _ if rows.extent() == checkpointed => return Ok((length, rows)),
         Ordering::Less => {
@@ -160,25 +165,58 @@ fn checkpointed_rows(path: &Path, header: &str, checkpointed: Extent) -> Result<
     Err(Problem::new(message).in_file(path).help(help).into())
 }
 
-/// Reads up to `most` complete rows. Returns the byte offset of the end of the last row read, and a summary of all rows
-/// read.
-fn read_rows(path: &Path, header: &str, most: u64) -> Result<(u64, Rows)> {
+/// Returns the error for a table that this run has not written.
+fn foreign(path: &Path) -> Error {
+    let problem = Problem::new("the columns differ from the columns that this run writes").in_file(path).at_line(1);
+    problem.help("restore the file, or see `md run --help` for --no-append and --force").into()
+}
+
+/// Returns the error for an intact table of this run, whose header line `found` has other columns than the line
+/// `header`, because the stages of the run have changed.
+fn other_columns(path: &Path, found: &str, header: &str) -> Error {
+    let only_in = |line: &str, other: &str| {
+        let others: Vec<&str> = other.trim_end().split(',').collect();
+        let names = line.trim_end().split(',').filter(|name| !others.contains(name));
+        names.map(str::to_owned).collect::<Vec<String>>().join(", ")
+    };
+    let changes = [("added: ", only_in(header, found)), ("removed: ", only_in(found, header))];
+    let changes = changes.iter().filter(|(_, names)| !names.is_empty()).map(|(kind, names)| format!("; {kind}{names}"));
+    let message =
+        format!("the stages of this run now need other columns than this table has{}", changes.collect::<String>());
+    let help = "the file is intact; add --no-append, which renames the file to a part and begins a new table. `md \
+                report` reads all parts";
+    Problem::new(message).in_file(path).at_line(1).help(help).into()
+}
+
+/// Returns the header line and the last complete row of a table, both as text; `None` if the table has no rows.
+pub(super) fn header_and_last_row(path: &Path) -> std::io::Result<Option<String>> {
+    let mut reader = BufReader::new(file::open(path)?);
+    let (mut header, mut last, mut line) = (vec![], vec![], vec![]);
+    reader.read_until(b'\n', &mut header)?;
+    while reader.read_until(b'\n', &mut line)? > 0 && line.ends_with(b"\n") {
+        std::mem::swap(&mut last, &mut line);
+        line.clear();
+    }
+    header.extend(&last);
+    Ok(if last.is_empty() { None } else { String::from_utf8(header).ok() })
+}
+
+/// Reads up to `most` complete rows. Returns the header line, which is empty if it is incomplete, the byte offset of
+/// the end of the last row read, and a summary of all rows read.
+fn read_rows(path: &Path, most: u64) -> Result<(String, u64, Rows)> {
     let mut reader = BufReader::new(file::open(path).map_err(|e| Error::io(path, e))?);
     let mut line = vec![];
     let mut next = |line: &mut Vec<u8>| {
         line.clear();
         reader.read_until(b'\n', line).map(|_| line.ends_with(b"\n")).map_err(|e| Error::io(path, e))
     };
-    if !next(&mut line)? || line != header.as_bytes() {
-        let problem = Problem::new("the columns differ from the columns that this run writes").in_file(path).at_line(1);
-        return Err(problem.help("restore the file, or see `md run --help` for --no-append and --force").into());
-    }
+    let header = if next(&mut line)? { String::from_utf8_lossy(&line).into_owned() } else { String::new() };
     let (mut end, mut rows) = (line.len() as u64, Rows::default());
     while rows.count < most && next(&mut line)? {
         rows.add(&line, step_and_stage(&line));
         end += line.len() as u64;
     }
-    Ok((end, rows))
+    Ok((header, end, rows))
 }
 
 fn step_and_stage(line: &[u8]) -> Option<(u64, u32)> {
@@ -194,6 +232,7 @@ mod tests {
 
     const HEADER: &str = "step,time (ps),stage,value (nm)\n";
     const OTHER: &str = "step,time (ps),stage,value (rad)\n";
+    const MORE: &str = "step,time (ps),stage,value (nm),height (nm)\n";
 
     fn write_row(table: &mut Table, step: u64, stage: u32) {
         let row = |lines: &mut String| writeln!(lines, "{step},{:.6},{stage},7.25", 0.002 * step as f64).unwrap();
@@ -244,7 +283,9 @@ mod tests {
         let good = std::fs::read_to_string(&path).unwrap();
         let cut = good.lines().take(2).map(|line| format!("{line}\n")).collect::<String>();
         for (text, header, reason) in [
-            (&good, OTHER, "the columns differ"),
+            (&good, OTHER, "than this table has; added: value (rad); removed: value (nm)"),
+            (&good, MORE, "than this table has; added: height (nm)"),
+            (&good.replace("7.25", "7.26"), OTHER, "the columns differ"),
             (&cut, HEADER, "the table has 1 rows, but the checkpoint was written after 2 rows"),
             (&good.replace("7.25", "7.26"), HEADER, "the first 2 rows differ"),
             (&String::new(), HEADER, "the columns differ"),

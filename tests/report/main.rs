@@ -101,6 +101,35 @@ fn captions_of_other_formats_can_be_run() {
     assert!(text.contains("Bonds to hydrogen were constrained") && !text.contains("SETTLE"));
 }
 
+/// Tests that a page has the energies of all parts if the second part has more columns than the first part.
+#[test]
+fn parts_with_other_columns_are_on_one_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let vacuum = "[run]\nthreads = 1\n[forces]\ncutoff = \"none\"\nelectrostatics = \"plain\"\n\
+                  [output]\ntrajectory = \"none\"\nenergies = { every = \"5 steps\" }\n";
+    let stage = |name: &str, thermostat: &str| {
+        format!(
+            "[[stage]]\nname = \"{name}\"\nkind = \"dynamics\"\nsteps = 100\ntimestep = \"1 fs\"\n\
+             thermostat = {{ temperature = \"300 K\"{thermostat} }}\n"
+        )
+    };
+    let first = format!("{vacuum}{}velocities = \"generate\"\n", stage("first", ""));
+    input(folder.path(), "peptide-vacuum", &first);
+    md(folder.path(), &["run", "input.toml"]).unwrap();
+    let groups = ", groups = { select = \"index 0-9\", temperature = \"310 K\" }";
+    input(folder.path(), "peptide-vacuum", &(first + &stage("second", groups)));
+    md(folder.path(), &["run", "input.toml", "--no-append"]).unwrap();
+    let text = page(folder.path());
+    assert!(!text.contains("the columns differ") && text.contains("temperature_"), "the energies are missing");
+    for number in ["1", "2"] {
+        let parts = ["out/energies.part1.csv", "out/energies.csv"];
+        let words = [&["analyze", "energies"], &parts[..], &["--stage", number, "--no-plots", "--force"]].concat();
+        let printed = md(folder.path(), &words).unwrap();
+        assert!(printed.contains("21 rows"), "{printed}");
+        assert_eq!(printed.contains("temperature_"), number == "2", "{printed}");
+    }
+}
+
 #[test]
 fn a_run_in_new_files_has_the_page_of_one_run() {
     let folder = tempfile::tempdir().unwrap();

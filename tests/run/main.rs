@@ -11,6 +11,7 @@ mod case;
 mod checkpoints;
 mod ensembles;
 mod exchange;
+mod extended;
 mod files;
 mod identity;
 mod lists;

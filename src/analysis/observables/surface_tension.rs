@@ -39,6 +39,10 @@ impl TableOptions for SurfaceTensionOptions {
         };
         let (xx, yy, zz) = (column(PRESSURES[0])?, column(PRESSURES[1])?, column(PRESSURES[2])?);
         let heights = column(HEIGHT)?;
+        if xx.iter().any(|pressure| pressure.is_nan()) {
+            let problem = Problem::new("some rows have no pressures along x, y and z").in_file(&table.path);
+            return Err(problem.help("choose later rows with --begin: the run began without these columns").into());
+        }
         let tension = |k: usize| {
             let pressures = vec3(xx[k], yy[k], zz[k]) * BAR;
             MILLINEWTON_PER_METER * surface_tension(pressures, heights[k]) / BAR / f64::from(self.interfaces)
@@ -82,5 +86,8 @@ mod tests {
         std::fs::write(file.path(), text.replace("pressure_zz", "density")).unwrap();
         let error = SurfaceTensionOptions { interfaces: 2 }.findings(&table()).unwrap_err().to_string();
         assert!(error.contains("no column pressure_zz"), "{error}");
+        std::fs::write(file.path(), text.replacen(",8,-20,", ",8,NaN,", 1)).unwrap();
+        let error = SurfaceTensionOptions { interfaces: 2 }.findings(&table()).unwrap_err().to_string();
+        assert!(error.contains("some rows have no pressures"), "{error}");
     }
 }

@@ -3,7 +3,8 @@
 use crate::constraint::largest_deviation;
 use crate::context::{Context, ListOrigins};
 use crate::error::Result;
-use crate::observe::statistics::Statistics;
+use crate::observe::energies::{EnergyRecord, read_last_row};
+use crate::observe::files::ENERGIES;
 use crate::pair::ListSchedule;
 use crate::restraint::RestraintProgress;
 use crate::run::checkpoint::RunPosition;
@@ -13,6 +14,7 @@ use crate::run::dynamics::setup::Setup;
 use crate::run::dynamics::simulation::{Simulation, StageProgress};
 use crate::run::dynamics::start::prepare;
 use crate::run::engine::tuning::{Tuner, adopt};
+use crate::run::output::directory::parts;
 use crate::run::output::instability::explain;
 use crate::run::plan::{Dynamics, Precision, Stage, StepInfo};
 use crate::run::session::job::{Job, Outcome};
@@ -39,9 +41,9 @@ impl<'a> Session<'a> {
     ) -> Result<Outcome> {
         let plan = self.job.plan;
         self.take_state(index, position.exchanged);
-        if self.history.next.statistics == Statistics::default() {
-            self.history.next.statistics = Statistics::new(plan.energy_columns(state.cell.is_some()).all());
-        }
+        let statistics = std::mem::take(&mut self.history.next.statistics);
+        self.history.next.statistics = statistics.with_columns(plan.energy_columns(state.cell.is_some()).all());
+        self.history.last_row = if position.done > 0 { self.last_row(index, state.step) } else { None };
         if position.schedule.is_none() {
             let system = self.system_of(index)?;
             stop(&self.job.system, &system, state);
@@ -66,6 +68,14 @@ impl<'a> Session<'a> {
         let mut context = self.engine.context(plan, &system, lists)?;
         context.restrain(&self.restraints[index], &position.restraints)?;
         self.integrate(index, options, state, position, &system, context)
+    }
+
+    /// Returns the last row of the energy table, if it is the row of step `step` in the stage with index `index`.
+    fn last_row(&self, index: usize, step: u64) -> Option<EnergyRecord> {
+        let last = read_last_row(&parts(&self.job.plan.output.directory, ENERGIES))?;
+        let [row] = last.rows.as_slice() else { return None };
+        let place = [row[EnergyRecord::STAGE], row[EnergyRecord::STEP]];
+        (place == [(index + 1) as f64, step as f64]).then_some(last)
     }
 
     /// Writes a checkpoint during a stage. `state` is memory for the state of the simulation, and `position` returns
@@ -197,7 +207,7 @@ impl<'a> Session<'a> {
         // discarded
         let is_last = !stopped && self.reports_end(&step_info(&simulation, index), plan.stages.get(index + 1));
         let last = if is_last { self.one_step(&mut simulation, index) } else { Ok(()) };
-        // the averages in the checkpoint do not contain the last row, because a continued run computes this row again
+        // averages in the checkpoint lack the last row, which a continued run computes again or reads from its table
         let statistics = std::mem::replace(&mut self.history.next.statistics, statistics);
         self.checkpoint(index, state, position)?;
         self.history.next.statistics = statistics;

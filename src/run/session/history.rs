@@ -1,6 +1,7 @@
 //! Data of a run that checkpoints store, and the time of the last checkpoint.
 
 use crate::error::Result;
+use crate::observe::energies::EnergyRecord;
 use crate::observe::statistics::Average;
 use crate::run::checkpoint::{Checkpoint, RunPosition, Written};
 use crate::system::State;
@@ -17,6 +18,9 @@ pub(super) struct History {
     pub(super) next: Checkpoint,
     /// energy and largest force at the end of the minimisation that has just ended, for the summary of the stage
     pub(super) minimised: Vec<Average>,
+    /// last row of the energy table of a continued run, if the checkpoint was written at the step of this row. The
+    /// averages in the checkpoint do not contain this row
+    pub(super) last_row: Option<EnergyRecord>,
     last_checkpoint: Instant,
     /// number of checkpoints written by this process
     checkpoints: u64,
@@ -25,7 +29,16 @@ pub(super) struct History {
 impl History {
     /// Creates the history of a run whose next checkpoint has the contents of `next`.
     pub(super) fn new(next: Checkpoint) -> Self {
-        History { next, minimised: vec![], last_checkpoint: Instant::now(), checkpoints: 0 }
+        History { next, minimised: vec![], last_row: None, last_checkpoint: Instant::now(), checkpoints: 0 }
+    }
+
+    /// Adds [`Self::last_row`] to the averages of the stage.
+    pub(super) fn count_last_row(&mut self) {
+        let Some(EnergyRecord { columns, rows }) = self.last_row.take() else { return };
+        for row in &rows {
+            let value = |name: &str| Some(row[columns.iter().position(|(column, _)| column == name)?]);
+            self.next.statistics.add_named(row[EnergyRecord::TIME], value);
+        }
     }
 
     /// Whether a checkpoint is due now. `every` is the interval between checkpoints in the plan.

@@ -212,15 +212,18 @@ impl<'a> Session<'a> {
     }
 
     fn close_stage(&mut self, stage: &Stage, state: &State) -> Result<()> {
+        self.history.count_last_row();
         let mut averages = self.history.next.statistics.averages();
         // an average has no samples in a stage without energy output, and is NaN for temperature groups that the stage
         // does not have
         averages.retain(|average| average.samples > 0 && !average.mean.is_nan());
-        averages.extend(state.coupling.trials.iter().enumerate().filter_map(|(k, moves)| acceptance(k, moves)));
         averages.append(&mut self.history.minimised);
         let kind = match stage.kind {
             StageKind::Minimize(_) => "minimize",
             StageKind::Dynamics(_) => {
+                // a minimisation keeps the counts of the moves of the stage before it
+                let moves = state.coupling.trials.iter().enumerate();
+                averages.extend(moves.filter_map(|(extent, moves)| acceptance(extent, moves)));
                 self.log.averages(&averages)?;
                 "dynamics"
             }
@@ -266,6 +269,11 @@ impl<'a> Session<'a> {
     fn one_step(&mut self, simulation: &mut Simulation<'_>, index: usize) -> Result<()> {
         let info = step_info(simulation, index);
         let wanted = self.wants(&info);
+        if self.averaged.is_due(&info) {
+            // this step computes the row again
+            self.history.last_row = None;
+        }
+        self.history.count_last_row();
         let unverified = self.timing.lists.filter(|_| std::mem::take(&mut self.unverified));
         let energies = wanted.energies || wanted.forces || unverified.is_some();
         let state = wanted.positions || wanted.velocities;
