@@ -14,9 +14,9 @@ pub const ENERGY: f64 = 1e-6;
 const SEPARATE_TERMS: f64 = 10.0;
 
 /// Returns the smallest scale (kJ/mol) to which [`ENERGY`] is relative in a system of `atoms` atoms. The sum of the
-/// absolute energy terms may be smaller, in systems of a few atoms whose energies cancel or are zero. Rounding errors of
-/// different atoms are independent, so that their sum grows with the square root of the number of atoms. The energy of a
-/// liquid grows with the number of atoms, and exceeds this scale from about a hundred atoms on.
+/// absolute energy terms may be smaller, in systems of a few atoms whose energies cancel or are zero. Rounding errors
+/// of different atoms are independent, so that their sum grows with the square root of the number of atoms. The energy
+/// of a liquid grows with the number of atoms, and exceeds this scale from about a hundred atoms on.
 pub fn least_energy_scale(atoms: usize) -> f64 {
     SEPARATE_TERMS * (atoms as f64).sqrt()
 }

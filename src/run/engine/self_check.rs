@@ -112,8 +112,8 @@ fn judge(found: &Evaluation, expected: &Evaluation) -> Verdict {
 }
 
 /// Compares the energy terms of `found` with the expected energy terms. Returns the largest difference, relative to the
-/// sum of the absolute terms; a sum below `least` (kJ/mol) counts as `least`. Returns an error that names the first term
-/// whose difference exceeds `slack` (kJ/mol) plus `bar` times this sum. `whose` names the source of the expected
+/// sum of the absolute terms; a sum below `least` (kJ/mol) counts as `least`. Returns an error that names the first
+/// term whose difference exceeds `slack` (kJ/mol) plus `bar` times this sum. `whose` names the source of the expected
 /// energies in the message.
 pub(in crate::run) fn compare_energies(
     found: &Energies,

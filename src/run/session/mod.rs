@@ -150,10 +150,7 @@ pub fn run(
     session.monitor.finish();
     let end = end.and_then(|(outcome, state)| pool.install(|| session.finish(outcome, &state)).map(|()| outcome));
     let end = end.map_err(|error| session.directory.explain(error));
-    if let Err(error) = &end {
-        session.fail(error);
-    }
-    end
+    end.inspect_err(|error| session.fail(error))
 }
 
 impl<'a> Session<'a> {
