@@ -78,7 +78,7 @@ impl From<ConstraintFailure> for Error {
 }
 
 /// Returns the two atoms and the length (nm) of each constraint, including the three constraints of each rigid water.
-fn lengths(constraints: &Constraints) -> impl Iterator<Item = ([u32; 2], f64)> {
+pub fn lengths(constraints: &Constraints) -> impl Iterator<Item = ([u32; 2], f64)> {
     let waters = constraints.settles.iter().flat_map(|water| {
         let [o, h1, h2] = water.atoms;
         [([o, h1], water.oh), ([o, h2], water.oh), ([h1, h2], water.hh)]

@@ -51,13 +51,15 @@ pub struct LeftOut {
 pub const OTHER_VECTORS: &str = "the cell is described by other lattice vectors of the same lattice than in the file: \
                                  md uses reduced lattice vectors, so that edges or angles differ";
 
+/// Note for the user about a cell that was left out because it is the cell that OpenMM gives to systems without a box.
+pub const DEFAULT_BOX: &str = "the cube of 2 nm in the file is the box that OpenMM gives to systems without a box, and is \
+                               read as no cell; if the system has this cell, write it in another format, such as PDB";
+
 impl LeftOut {
     /// Returns notes for the user about the differences between the cell and the file.
     pub fn of_cell(self) -> impl Iterator<Item = &'static str> {
-        let default_box = "the cube of 2 nm in the file is the box that OpenMM gives to systems without a box, and is read \
-                           as no cell; if the system has this cell, write it in another format, such as PDB";
         let vectors = self.vectors.then_some(OTHER_VECTORS);
-        self.default_box.then_some(default_box).into_iter().chain(vectors)
+        self.default_box.then_some(DEFAULT_BOX).into_iter().chain(vectors)
     }
 }
 

@@ -5,7 +5,7 @@ use super::{ElectrostaticsSpec, Files, ForceOptions, LjPmeSpec, Options, PmeSpec
 use crate::cell::PeriodicCell;
 use crate::error::Problem;
 use crate::format::Coordinates;
-use crate::format::coordinates::{FARTHEST, FASTEST};
+use crate::format::coordinates::{DEFAULT_BOX, FARTHEST, FASTEST};
 use crate::system::{BoxKind, Description, DispersionCorrection, ListPolicy, Topology};
 use crate::vec3::Vec3;
 use std::path::Path;
@@ -28,7 +28,7 @@ pub(super) fn problems(
         problems.push(problem.help("set lj_modifier = \"potential-shift\" or \"none\""));
     }
     if problems.is_empty() && coordinates.cell.is_none() && truncation.cutoff.is_some() {
-        problems.extend(missing_cell(description).map(|problem| named(problem, coordinates_file)));
+        problems.extend(missing_cell(description, coordinates).map(|problem| named(problem, coordinates_file)));
     }
     if !problems.is_empty() {
         return problems;
@@ -55,9 +55,15 @@ fn named(problem: Problem, file: Option<&Path>) -> Problem {
 
 /// Returns a problem if the topology is periodic. The caller has checked that a cutoff is set and that the coordinates
 /// have no cell.
-fn missing_cell(description: &Description) -> Option<Problem> {
+fn missing_cell(description: &Description, coordinates: &Coordinates) -> Option<Problem> {
     let problem = Problem::new("the topology is for a periodic system, but the coordinates have no cell");
-    let help = "use a coordinate file with a box, or set system.cell; the box size in a topology is often out of date";
+    let help = match coordinates.left_out.default_box {
+        true => format!("{DEFAULT_BOX}, or set system.cell"),
+        false => {
+            "use a coordinate file with a box, or set system.cell; the box size in a topology is often out of date"
+                .to_owned()
+        }
+    };
     (description.cell_hint.kind != BoxKind::None).then(|| problem.help(help))
 }
 
@@ -268,6 +274,7 @@ pub fn needs_cell(what: &str, coordinates: Option<&Path>) -> Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::LeftOut;
     use crate::prepare::{ConstrainedTerms, TuningMethod};
     use crate::system::{Atom, Exclusions, LjModifier, Nonbonded, Residue};
     use crate::vec3::vec3;
@@ -367,6 +374,22 @@ mod tests {
         assert_eq!(found.len(), 2, "{found:?}");
         for (problem, expected) in found.iter().zip(["\"pme\"", "dispersion_correction"]) {
             assert!(problem.contains(expected), "{problem}");
+        }
+    }
+
+    #[test]
+    fn a_cube_that_was_read_as_no_cell_is_explained() {
+        let mut description = Description::default();
+        let help = |description: &Description, default_box| {
+            let left_out = LeftOut { default_box, ..LeftOut::default() };
+            let coordinates = Coordinates { left_out, ..Coordinates::default() };
+            missing_cell(description, &coordinates).map(|problem| problem.to_string())
+        };
+        assert_eq!(help(&description, true), None);
+        description.cell_hint.kind = BoxKind::Rectangular;
+        for is_default in [true, false] {
+            let text = help(&description, is_default).expect("a problem");
+            assert!(text.contains("cube of 2 nm") == is_default && text.contains("set system.cell"), "{text}");
         }
     }
 

@@ -84,7 +84,7 @@ pub fn warnings(plan: &Plan, system: &System, state: &State, left_out: LeftOut) 
     found.extend(exchange::distant_states(plan, system, state));
     found.extend(geometry::violated_constraints(system, state));
     found.extend(geometry::unlikely_density(system, state));
-    found.extend(geometry::rounded_positions(plan, state));
+    found.extend(geometry::rounded_positions(plan, system, state));
     found.extend(frames::rounded_intervals(plan));
     found.extend(frames::undated(plan));
     found.extend(frames::left_out(plan, left_out));

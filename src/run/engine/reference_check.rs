@@ -6,7 +6,7 @@
 //! atoms of every Lennard-Jones type. If the PME grid is very large, reciprocal space is left out. Leapfrog,
 //! constraints, restraints and couplings are not compared. The comparison does not change the state.
 
-use crate::backend::accuracy::{ENERGY, FORCE, LATTICE_FORCE};
+use crate::backend::accuracy::{ENERGY, FORCE, LATTICE_FORCE, least_energy_scale};
 use crate::backend::{Backend, Energies, Evaluation, ListLevel, ListsMade, Sampled, sample};
 use crate::error::{Error, Result};
 use crate::observe::log::Level;
@@ -183,7 +183,8 @@ fn judge(system: &System, atoms: &[u32], found: &BackendForces, reference: &Samp
         reference.energies.as_ref().map_or(Ok(0.0), |expected| {
             let parts = expected.coulomb_reciprocal.abs() + (expected.coulomb - expected.coulomb_reciprocal).abs();
             let slack = reference.lacking_energy + of_parts * parts;
-            compare_energies(&found.energies, expected, bar, slack, "the reference's")
+            let least = least_energy_scale(reference.forces.len());
+            compare_energies(&found.energies, expected, [bar, least], slack, "the reference's")
         })
     };
     let (energies, energies_agree) = (energies_within(LEEWAY * ENERGY, PARTS), energies_within(ENERGY, 0.0).is_ok());
@@ -235,9 +236,10 @@ mod tests {
     use super::*;
     use crate::backend::{Cpu, CpuOptions, Host, Workload};
     use crate::simd::Level as Simd;
-    use crate::system::{Electrostatics, Exclusions, PmeParameters};
+    use crate::system::{Electrostatics, Exclusions, LennardJones, Nonbonded, PmeParameters, Residue};
     use crate::team::Team;
-    use crate::testing::Sample;
+    use crate::testing::{Sample, linked_atoms};
+    use crate::vec3::vec3;
 
     const ENERGIES: Workload = Workload { energy: true, virial: false, ..Workload::FORCES };
     /// Time (ps) by which positions are extrapolated for the pruning of the inner list.
@@ -444,9 +446,22 @@ mod tests {
         let mut wrong = BackendForces::new(&host, &atoms, false);
         wrong.forces[17].y = f64::NAN;
         differs(judge(&sample.system, &atoms, &wrong, &expected), "atom 18 (");
-        sample.state.positions[30] = sample.state.positions[300] + crate::vec3::vec3(0.02, 0.0, 0.0);
+        sample.state.positions[30] = sample.state.positions[300] + vec3(0.02, 0.0, 0.0);
         host = computed(&sample, &sample.system, lists, &sample.state);
         assert_eq!(compare(&sample.system, &lists, &host).expect("a verdict"), Verdict::Undecided);
+    }
+
+    #[test]
+    fn two_atoms_whose_energy_cancels_agree() {
+        let LennardJones { c6, c12 } = LennardJones::from_sigma_epsilon(0.3, 0.5);
+        let nonbonded = Nonbonded { types: 1, c6: vec![c6], c12: vec![c12], ..Nonbonded::default() };
+        let positions = [0.01234, 0.31234].map(|x| vec3(x, 0.0, 0.0)).to_vec();
+        let state = State { velocities: vec![Vec3::ZERO; 2], positions, ..State::default() };
+        let mut sample = Sample { system: System { nonbonded, ..linked_atoms(2, &[]) }, state };
+        sample.system.topology.residues = vec![Residue { name: Default::default(), number: 1, first: 0 }];
+        let verdict = spoilt(&sample, |_| ());
+        assert!(matches!(verdict, Verdict::Agrees(_)), "{verdict:?}");
+        differs(spoilt(&sample, |system| system.nonbonded.c12[0] *= 1.001), "\"lj\"");
     }
 
     #[test]

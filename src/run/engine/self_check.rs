@@ -102,7 +102,8 @@ fn judge(found: &Evaluation, expected: &Evaluation) -> Verdict {
             "forces on GPU and CPU differ by {relative:.1e} of the RMS force; the limit is {FORCE:.0e}"
         ));
     }
-    match compare_energies(&found.energies, &expected.energies, ENERGY, 0.0, "the CPU's") {
+    let least = accuracy::least_energy_scale(expected.forces.len());
+    match compare_energies(&found.energies, &expected.energies, [ENERGY, least], 0.0, "the CPU's") {
         Ok(largest) => Verdict::Agrees(format!(
             "relative differences from the CPU: {relative:.1e} (forces), {largest:.1e} (energies)"
         )),
@@ -111,16 +112,17 @@ fn judge(found: &Evaluation, expected: &Evaluation) -> Verdict {
 }
 
 /// Compares the energy terms of `found` with the expected energy terms. Returns the largest difference, relative to the
-/// sum of the absolute terms. Returns an error that names the first term whose difference exceeds `slack` (kJ/mol)
-/// plus `bar` times the sum of the absolute terms. `whose` names the source of the expected energies in the message.
+/// sum of the absolute terms; a sum below `least` (kJ/mol) counts as `least`. Returns an error that names the first
+/// term whose difference exceeds `slack` (kJ/mol) plus `bar` times this sum. `whose` names the source of the expected
+/// energies in the message.
 pub(in crate::run) fn compare_energies(
     found: &Energies,
     expected: &Energies,
-    bar: f64,
+    [bar, least]: [f64; 2],
     slack: f64,
     whose: &str,
 ) -> std::result::Result<f64, String> {
-    let total = expected.magnitude().max(f64::MIN_POSITIVE);
+    let total = expected.magnitude().max(least);
     let mut largest: f64 = 0.0;
     for ((name, ours), (_, theirs)) in found.named().zip(expected.named()) {
         let off = (ours - theirs).abs() / total;
@@ -216,5 +218,17 @@ mod tests {
         assert!(matches!(judge(&wrong, &right), Verdict::Differs(_)));
         wrong.forces[1].x = f64::NAN;
         assert!(matches!(judge(&wrong, &right), Verdict::Differs(what) if what.contains("forces")));
+    }
+
+    #[test]
+    fn energies_that_cancel_may_be_rounded() {
+        // two atoms with ε = 5 kJ/mol at the distance σ: the energy is zero, the sum of two terms of 20 kJ/mol, which
+        // 16 roundings of 2⁻²⁴ of one of the terms change by 1.9e-5 kJ/mol
+        let right = Evaluation { forces: vec![vec3(400.0, 0.0, 0.0); 2], ..Evaluation::default() };
+        let mut wrong = right.clone();
+        wrong.energies.lj = 20.0 * 16.0 * 2_f64.powi(-24);
+        assert!(matches!(judge(&wrong, &right), Verdict::Agrees(_)));
+        wrong.energies.lj *= 10.0;
+        assert!(matches!(judge(&wrong, &right), Verdict::Differs(what) if what.contains("\"lj\"")));
     }
 }

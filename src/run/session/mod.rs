@@ -52,6 +52,7 @@ use crate::run::session::resume::{RunStart, cut_stages, find_start, open_outputs
 use crate::system::{State, TrialMoves};
 use history::History;
 use monitor::Monitor;
+use std::io::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -95,7 +96,8 @@ pub fn run(
     let restraints = restraints(job.plan, &job.system, &job.start)?;
     let fingerprint = engine.pool.install(|| Fingerprint::of_run(&job.system, &job.plan.stages, &restraints));
     let directory = Directory::open(job.plan, job.force)?;
-    let RunStart { run_id, checkpoint, warning } = find_start(&job, &directory, &fingerprint)?;
+    let advise = |error| directory.explain(error);
+    let RunStart { run_id, checkpoint, warning } = find_start(&job, &directory, &fingerprint).map_err(advise)?;
     let mut outputs = Outputs::new(job.plan, std::mem::take(&mut job.reporters), &job.system)?;
     let system = Arc::clone(&job.system);
     let about = RunInfo {
@@ -111,8 +113,8 @@ pub fn run(
     {
         return Ok(Outcome::Unchanged);
     }
-    let mut log = log(&directory.file(LOG))?;
-    let checkpoint = open_outputs(&mut outputs, &job, &directory, &about, checkpoint)?;
+    let mut log = log(&directory.file(LOG)).map_err(advise)?;
+    let checkpoint = open_outputs(&mut outputs, &job, &directory, &about, checkpoint).map_err(advise)?;
     drop(system);
     let cut = checkpoint.as_ref().map_or(vec![], |checkpoint| cut_stages(job.plan, checkpoint));
     let next = match checkpoint {
@@ -120,12 +122,12 @@ pub fn run(
         None => Checkpoint::start(run_id.clone(), job.plan, fingerprint),
     };
     adopt(&mut job.system, next.tuning.as_ref());
-    replace_synced(&directory.file(EFFECTIVE), |out| std::io::Write::write_all(out, job.effective.as_bytes()))?;
+    replace_synced(&directory.file(EFFECTIVE), |out| out.write_all(job.effective.as_bytes())).map_err(advise)?;
     let refusal = engine.verify(job.plan, &job.system, &job.start)?;
-    log_summary::write_header(&mut log, &job, &engine)?;
+    log_summary::write_header(&mut log, &job, &engine).map_err(advise)?;
     let slow = engine.warnings.clone();
     for warning in warning.into_iter().chain(outputs.warnings().to_vec()).chain(refusal).chain(cut).chain(slow) {
-        log.warning(&warning)?;
+        log.warning(&warning).map_err(advise)?;
     }
     let mut session = Session {
         monitor: Monitor::new(Status::new(run_id.clone(), job.plan.stages.len()), progress, job.started),
@@ -149,10 +151,7 @@ pub fn run(
     session.monitor.finish();
     let end = end.and_then(|(outcome, state)| pool.install(|| session.finish(outcome, &state)).map(|()| outcome));
     let end = end.map_err(|error| session.directory.explain(error));
-    if let Err(error) = &end {
-        session.fail(error);
-    }
-    end
+    end.inspect_err(|error| session.fail(error))
 }
 
 impl<'a> Session<'a> {

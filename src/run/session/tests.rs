@@ -5,6 +5,7 @@ use crate::backend::cuda::Kernel;
 use crate::config::{Config, Override};
 use crate::prepare::{ConstrainedTerms, Prepared};
 use crate::run::control::signals::Requests;
+use crate::run::output::{Report, Reporter};
 use crate::run::session::load;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -78,6 +79,11 @@ impl Case {
 
     /// Runs all stages. With `steps`, each stage ends after at most `steps` steps.
     fn run(&self, engine: Engine, steps: Option<u64>) -> Result<Outcome> {
+        self.run_with(engine, steps, vec![])
+    }
+
+    /// Runs all stages as [`Self::run`] does, with additional reporters.
+    fn run_with(&self, engine: Engine, steps: Option<u64>, reporters: Vec<Box<dyn Reporter>>) -> Result<Outcome> {
         let out = Override::text_option("--output-dir", "output.directory", &self.path("").to_string_lossy());
         let most = steps.map(|steps| Override::option("--steps", "", "run.max_steps", steps.to_string()));
         let overrides: Vec<Override> = most.into_iter().chain([out]).collect();
@@ -94,7 +100,7 @@ impl Case {
             compare: &|_| vec![],
             force: false,
             no_append: false,
-            reporters: vec![],
+            reporters,
             exchange: None,
             requests: Requests::default(),
             started: Instant::now(),
@@ -144,6 +150,36 @@ fn the_log_tells_how_well_constraints_hold() {
         // the relative error of the squared length, to first order
         assert!(deviation > 0.0 && deviation < 1.01e-6, "{kind}: {line}");
     }
+}
+
+/// Reporter whose file cannot be created, because the disk is full.
+struct WithoutSpace;
+
+impl Reporter for WithoutSpace {
+    fn name(&self) -> &str {
+        "notes.txt"
+    }
+
+    fn wants(&self, _step: &StepInfo) -> Quantities {
+        Quantities::default()
+    }
+
+    fn report(&mut self, _report: &Report<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn open(&mut self, run: &RunInfo<'_>, _checkpointed: Option<crate::observe::extent::Mark>) -> Result<()> {
+        Err(Error::io(&run.file(self.name()), "No space left on device (os error 28)"))
+    }
+}
+
+#[test]
+fn a_full_disk_at_the_start_comes_with_advice() {
+    let case = Case::new("peptide-vacuum", VACUUM);
+    let error = case.run_with(processor(), Some(1), vec![Box::new(WithoutSpace)]).expect_err("a full disk");
+    let text = error.to_string();
+    assert!(error.exit_code() == 5 && text.contains("notes.txt") && text.contains("free some space"), "{text}");
+    assert_eq!(case.run(processor(), Some(1)).unwrap(), Outcome::Finished);
 }
 
 #[test]

@@ -49,9 +49,11 @@ pub(super) fn unlikely_density(system: &System, state: &State) -> Option<String>
 /// Warns if dynamics start from positions with three decimals, as in `.gro` files of GROMACS, because the rounding
 /// changes bond lengths by up to 0.001 nm. The warning is given if more than half of all atoms have positions with
 /// three decimals. The other atoms may have more decimals, because molecules are made whole by adding lattice vectors,
-/// which may have more than three decimals.
-pub(super) fn rounded_positions(plan: &Plan, state: &State) -> Option<String> {
+/// which may have more than three decimals. Systems without unconstrained bonds, such as rigid water, get no warning,
+/// because the constraints restore the lengths.
+pub(super) fn rounded_positions(plan: &Plan, system: &System, state: &State) -> Option<String> {
     let StageKind::Dynamics(_) = &plan.stages.first()?.kind else { return None };
+    system.topology.bonded.bond_lengths().next()?;
     let whole = |value: f64| (value * POSITIONS_PER_NM - (value * POSITIONS_PER_NM).round()).abs() < WHOLE;
     let rounded = state.positions.iter().filter(|position| position.to_array().into_iter().all(whole)).count();
     (2 * rounded > state.positions.len()).then(|| {

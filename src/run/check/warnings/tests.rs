@@ -227,7 +227,8 @@ fn without_removal_the_center_of_mass_keeps_its_share() {
 
 #[test]
 fn dynamics_from_positions_of_three_decimals_are_warned_of() {
-    let (mut plan, system, mut state) = loaded("water", PME, NVE);
+    let flexible = format!("{}rigid_water = false", PME.replace("h-bonds", "none"));
+    let (mut plan, system, mut state) = loaded("water", &flexible, "timestep = \"0.5 fs\"");
     let edges = state.cell.expect("a cell").rows().map(|row| row.norm());
     for (index, position) in state.positions.iter_mut().enumerate() {
         // every second molecule is in another periodic image
@@ -235,6 +236,9 @@ fn dynamics_from_positions_of_three_decimals_are_warned_of() {
         *position = position.map(|x| (x * 1e3).round() / 1e3 + moved);
     }
     one(&warnings(&plan, &system, &state, LeftOut::default()), &["rounded to 0.001 nm", "kind \"minimize\""]);
+    // rigid waters have no bonds that release heat
+    let (_, rigid, _) = loaded("water", PME, NVE);
+    assert_eq!(warnings(&plan, &rigid, &state, LeftOut::default()), Vec::<String>::new());
     let minimize = Config::parse(
         "[system]\ntopology = \"t\"\ncoordinates = \"c\"\n[[stage]]\nkind = \"minimize\"\n",
         Path::new("input.toml"),
