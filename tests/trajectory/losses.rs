@@ -32,7 +32,7 @@ fn create(path: &Path, precision: Precision, atoms: usize, interval: u64) -> Box
     let (mut topology, provenance) = (sample::topology(0), sample::provenance());
     topology.connectivity.clear();
     topology.residues.truncate(1);
-    topology.atoms = vec![md::system::Atom { residue: 0, ..topology.atoms[0].clone() }; atoms];
+    topology.atoms = vec![md::system::Atom { residue: 0, ..topology.atoms[0] }; atoms];
     let contents = Contents {
         fields: Fields::default(),
         spacing: Spacing { steps: interval, timestep: 0.002 },
@@ -190,8 +190,8 @@ fn frames_after_a_damaged_header_are_saved() {
         let atoms = if extension == "xtc" { 4 } else { 24 + 4 * 10 };
         let at = |frame: usize, offset: usize| starts[frame] + offset;
         // the changed words with their new values, and the indices of the damaged frames
-        let cases: [(Vec<(usize, i32)>, Vec<u64>); 7] = [
-            (vec![(at(1, 0), 7)], vec![1]),
+        let cases = [
+            (vec![(at(1, 0), 7)], vec![1u64]),
             (vec![(at(1, 0), -1), (at(4, 0), 0)], vec![1, 4]),
             (vec![(at(0, 0), magic as i32), (at(0, atoms), 18)], vec![0]),
             (vec![(at(3, atoms), 20)], vec![3]),

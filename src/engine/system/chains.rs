@@ -160,8 +160,11 @@ mod tests {
     const TRACE: &[(&str, u8)] = &[("CA", 6)];
     const CALCIUM: &[(&str, u8)] = &[("CA", 20)];
 
-    /// Returns a topology of residues, each with its chain, number and atoms, without bonds.
-    fn unbonded(residues: &[(&str, i32, &[(&str, u8)])]) -> Topology {
+    /// Chain, number, and names and elements of the atoms of a residue.
+    type Described<'a> = (&'a str, i32, &'a [(&'a str, u8)]);
+
+    /// Returns a topology of residues without bonds.
+    fn unbonded(residues: &[Described<'_>]) -> Topology {
         let mut topology = Topology::default();
         for (&(chain, number, atoms), index) in residues.iter().zip(0u32..) {
             let first = topology.atoms.len() as u32;

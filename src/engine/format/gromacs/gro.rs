@@ -89,7 +89,6 @@ pub(in crate::format) fn read(bytes: &[u8]) -> Parsed<Coordinates> {
         velocities,
         cell,
         left_out: LeftOut { vectors, ..LeftOut::default() },
-        ..Coordinates::default()
     })
 }
 
