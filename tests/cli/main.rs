@@ -363,8 +363,10 @@ fn info_describes_what_a_run_wrote_and_repair_leaves_it_good() {
     assert!(success(folder.path(), &["verify", "out/trajectory.h5md"]).contains("6 frames match their checksums"));
     assert!(success(folder.path(), &["verify", "out/checkpoint.md"]).contains("matches its checksum"));
     assert_eq!(std::fs::read(&path).unwrap(), good, "the same file as before");
-    let (code, message) = failure(folder.path(), &["repair", "input.toml"]);
-    assert!(code == 2 && message.contains("unknown format of a trajectory"), "{message}");
+    for (name, fault) in [("input.toml", "unknown format of a trajectory"), ("out/energies.csv", "a table of a run")] {
+        let (code, message) = failure(folder.path(), &["repair", name]);
+        assert!(code == 2 && message.contains(fault), "{message}");
+    }
 }
 
 #[test]

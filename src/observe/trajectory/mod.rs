@@ -59,6 +59,7 @@ pub use placement::Placement;
 pub use salvage::{Repair, Verification};
 pub use stored::StoredFrame;
 
+use super::energies::TABLE_START;
 use super::extent::{Extent, Mark};
 use crate::cell::PeriodicCell;
 use crate::error::{Error, Problem, Result};
@@ -335,6 +336,10 @@ impl Format {
             }
             if let Some(problem) = foreign(&beginning) {
                 return problem.in_file(path).into();
+            }
+            if beginning.starts_with(TABLE_START.as_bytes()) {
+                let problem = Problem::new("the file is a table of a run, not a trajectory").in_file(path);
+                return problem.help("`md info` describes the table; `md analyze energies` computes averages").into();
             }
             let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
             Problem::new("unknown format of a trajectory")
