@@ -112,7 +112,7 @@ pub(super) fn unmixed(plan: &Plan, state: &State) -> Option<String> {
     };
     let stage = plan.stages.iter().find(chained).filter(|_| state.cell.is_none())?;
     Some(format!(
-        "stage \"{}\": Nose-Hoover chains without solvent equilibrate weakly coupled motions, such as the rotation of \
+        "stage \"{}\": Nosé-Hoover chains without solvent equilibrate weakly coupled motions, such as the rotation of \
          a methyl group, only within nanoseconds, because the chains add no noise; use kind = \"v-rescale\" or \
          \"langevin\"",
         stage.name
