@@ -109,8 +109,8 @@ impl<'a> Target<'a> {
             let problem = Problem::new("the folder of the output file does not exist").in_file(path);
             return Err(problem.help("create the folder, or correct its name").into());
         }
-        let is_rounded = matches!(kind, Kind::Trajectory(format, _) if !format.holds.lossless);
-        let is_finer = |step: &f64| is_rounded && options.rounding.is_none() && *step < FINE_STEP;
+        let cannot_hold =
+            |step: &f64| matches!(kind, Kind::Trajectory(format, _) if format.precision(Some(*step)).is_none());
         let system = match topology {
             Some(topology) => topology.clone(),
             None if needs_names => {
@@ -134,7 +134,7 @@ impl<'a> Target<'a> {
             periodic: false,
             last_step: None,
             is_renumbered: false,
-            coarsened: options.resolution.filter(is_finer),
+            coarsened: options.resolution.filter(|step| options.rounding.is_none() && cannot_hold(step)),
         })
     }
 
@@ -404,10 +404,6 @@ impl Drop for Target<'_> {
     }
 }
 
-/// Smallest rounding step (nm) of positions for which [`Precision::Decimals4`] keeps all digits, with a margin of 0.1 %
-/// for rounding errors of unit conversions.
-const FINE_STEP: f64 = 0.999e-4;
-
 /// Returns the format that belongs to a file name, and whether the format stores names of atoms.
 fn kind(path: &Path, options: &TargetOptions) -> Result<(Kind, bool)> {
     let rounding = options.rounding;
@@ -425,9 +421,9 @@ fn kind(path: &Path, options: &TargetOptions) -> Result<(Kind, bool)> {
         (_, Ok(format)) => {
             let precision = match (format.precision(rounding), rounding) {
                 (Some(precision), _) => precision,
-                // the margin is that of `FINE_STEP`
-                (None, None) if options.resolution.is_some_and(|step| step < 10.0 * FINE_STEP) => Precision::Decimals4,
-                (None, None) => Precision::Decimals3,
+                (None, None) => options
+                    .resolution
+                    .map_or(Precision::Decimals3, |step| format.precision(Some(step)).unwrap_or(Precision::Decimals4)),
                 (None, Some(step)) => {
                     let message =
                         format!("--precision: {} files of md cannot hold positions to {step} nm", format.name);

@@ -61,12 +61,12 @@ const FOREIGN: [Foreign; 11] = [
     },
     Foreign {
         name: "Tripos files (mol2)",
-        recognises: |bytes| line_at(bytes, |line| line.starts_with(b"@<TRIPOS>MOLECULE")).is_some(),
+        recognises: |bytes| lines(bytes).any(|line| line.starts_with(b"@<TRIPOS>MOLECULE")),
         advice: "make a topology and coordinates of the molecule, for example with antechamber and tleap",
     },
     Foreign {
         name: "MDL files (mol, sdf)",
-        recognises: |bytes| line_at(bytes, is_counts_of_mdl) == Some(3),
+        recognises: |bytes| lines(bytes).nth(3).is_some_and(is_counts_of_mdl),
         advice: "make a topology and coordinates of the molecule, for example with antechamber and tleap",
     },
     Foreign {
@@ -76,8 +76,8 @@ const FOREIGN: [Foreign; 11] = [
     },
 ];
 
-/// Number of lines or bytes at the beginning of a file in which the marks of a format are searched.
-const BEGINNING: usize = 100;
+/// Number of bytes at the beginning of a file in which the marks of a format are searched.
+const BEGINNING: usize = 4096;
 
 /// Whether the bytes are those of a GROMACS run input file (tpr). A run input file begins with one or two integers in
 /// XDR format (text lengths), followed by a text `VERSION …`.
@@ -101,14 +101,14 @@ fn is_mdcrd(bytes: &[u8]) -> bool {
             && field[4] == b'.'
             && std::str::from_utf8(field).is_ok_and(|text| text.trim().parse::<f64>().is_ok())
     };
-    let line = bytes.split(|&byte| byte == b'\n').nth(1).map(<[u8]>::trim_ascii_end);
+    let line = lines(bytes).nth(1).map(<[u8]>::trim_ascii_end);
     line.is_some_and(|line| (8..=80).contains(&line.len()) && line.chunks(8).all(is_number))
 }
 
 /// Whether the bytes are those of an XYZ file: the number of atoms, a comment, and for each atom an element and three
 /// numbers.
 fn is_xyz(bytes: &[u8]) -> bool {
-    let mut lines = bytes.split(|&byte| byte == b'\n').map(|line| std::str::from_utf8(line).unwrap_or_default().trim());
+    let mut lines = lines(bytes).map(|line| std::str::from_utf8(line).unwrap_or_default().trim());
     let counts = lines.next().is_some_and(|line| line.parse::<u32>().is_ok());
     let atom: Vec<&str> = lines.nth(1).unwrap_or_default().split_whitespace().collect();
     let is_element = |text: &str| text.starts_with(|first: char| first.is_ascii_alphabetic()) && text.len() <= 4;
@@ -123,18 +123,17 @@ fn is_counts_of_mdl(line: &[u8]) -> bool {
 /// Whether the bytes are those of a binary CIF file: a MessagePack map of three elements, of which one is `dataBlocks`
 /// (D. Sehnal et al., PLoS Comput. Biol. 2020, 16, e1008247, doi:10.1371/journal.pcbi.1008247).
 fn is_binary_cif(bytes: &[u8]) -> bool {
-    let beginning = &bytes[..bytes.len().min(BEGINNING)];
-    let has = |key: &[u8]| beginning.windows(key.len()).any(|window| window == key);
+    let has = |key: &[u8]| bytes.windows(key.len()).any(|window| window == key);
     bytes.first() == Some(&0x83) && (has(b"dataBlocks") || has(b"encoder"))
 }
 
-/// Returns the index of the first line that satisfies a condition, among the first [`BEGINNING`] lines.
-fn line_at(bytes: &[u8], condition: impl FnMut(&[u8]) -> bool) -> Option<usize> {
-    bytes.split(|&byte| byte == b'\n').take(BEGINNING).position(condition)
+fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    bytes.split(|&byte| byte == b'\n')
 }
 
 /// Returns the problem of a file with these unpacked bytes if `md` recognises the format but does not read it.
 pub fn foreign(bytes: &[u8]) -> Option<Problem> {
-    let found = FOREIGN.iter().find(|format| (format.recognises)(bytes))?;
+    let beginning = &bytes[..bytes.len().min(BEGINNING)];
+    let found = FOREIGN.iter().find(|format| (format.recognises)(beginning))?;
     Some(Problem::new(format!("md does not read {}", found.name)).help(found.advice))
 }
