@@ -128,18 +128,19 @@ impl Case {
     /// Reads the files and builds the system. The files of a system in the suite are looked up in `folders`.
     /// `overrides` replace settings of the input.
     pub fn prepare(&self, folders: &[PathBuf], overrides: &[Override]) -> Result<Prepared> {
-        let (plan, copies) = match self {
-            Case::File(path) => (Config::read(path, overrides)?.plan, 1),
+        let (Config { plan, source, .. }, copies) = match self {
+            Case::File(path) => (Config::read(path, overrides)?, 1),
             Case::Named { name, files, copies } => {
                 let folder = find_files(name, files, folders)?;
                 let file = files.rsplit('/').next().unwrap_or(files);
                 let system =
                     format!("[system]\ntopology = \"{file}.prmtop.xz\"\ncoordinates = \"{file}.rst7.xz\"\n{SETTINGS}");
                 let config = Config::parse(&system, &folder.join("suite.toml"), overrides).map_err(Error::Input)?;
-                (config.plan, *copies)
+                (config, *copies)
             }
         };
-        let prepare::Prepared { mut system, mut state, .. } = load(&plan, ConstrainedTerms::Drop)?;
+        let prepare::Prepared { mut system, mut state, .. } =
+            load(&plan, ConstrainedTerms::Drop).map_err(|error| source.locate(error))?;
         if copies > 1 {
             (system, state) = enlarge(&plan, &system, &state, copies)?;
         }

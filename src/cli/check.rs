@@ -100,10 +100,14 @@ impl Check {
     fn on(&self, ranks: &Ranks) -> Result<()> {
         let (config, text) = ranks.agree(self.config())?;
         same_input(ranks, &text, &config)?;
-        let replicas = Replicas::read(&self.input, &[], &config, ranks)?;
+        self.described(&config, ranks).map_err(|error| config.source.locate(error))
+    }
+
+    fn described(&self, config: &Config, ranks: &Ranks) -> Result<()> {
+        let replicas = Replicas::read(&self.input, &[], config, ranks)?;
         let is_divided = ranks.count() > 1 && replicas.is_none();
         let engine = is_divided.then(|| Engine::among(&config.plan, ranks)).transpose()?;
-        let print = || self.print(&config, replicas.as_ref(), engine.as_ref());
+        let print = || self.print(config, replicas.as_ref(), engine.as_ref());
         ranks.agree(if ranks.is_first() { print() } else { Ok(()) })
     }
 

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 
 use super::input::{Input, cache_folder};
 use crate::backend::{Energies, Evaluation};
-use crate::config::Override;
+use crate::config::{Config, Override};
 use crate::constraint::largest_deviation;
 use crate::error::{Error, Problem, Result};
 use crate::format::npy;
@@ -69,6 +69,10 @@ impl Energy {
             Override::text_option("--precision", "run.precision", word)
         });
         let config = self.input.read(precision.into_iter().collect())?;
+        self.compute(&config).map_err(|error| config.source.locate(error))
+    }
+
+    fn compute(&self, config: &Config) -> Result<()> {
         let engine = Engine::new(&config.plan)?.with_cache(cache_folder().as_deref());
         let terms = if self.constraints { ConstrainedTerms::Drop } else { ConstrainedTerms::Keep };
         let Prepared { system, state, .. } = engine.pool.install(|| load_without_stages(&config.plan, terms))?;

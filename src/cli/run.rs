@@ -88,13 +88,14 @@ impl Run {
             config = ranks.agree(self.input.read(options.clone()))?;
         }
         same_input(ranks, &text, &config)?;
-        let outcome = match &self.replica {
-            Some(which) => self.replica(&config, &options, which, requests, started)?,
+        let run = || match &self.replica {
+            Some(which) => self.replica(&config, &options, which, requests, started),
             None => match Replicas::read(&self.input, &options, &config, ranks)? {
-                Some(replicas) => self.ensemble(&config, &text, &replicas, ranks, requests, started)?,
-                None => self.among(&config, ranks, requests, started)?,
+                Some(replicas) => self.ensemble(&config, &text, &replicas, ranks, requests, started),
+                None => self.among(&config, ranks, requests, started),
             },
         };
+        let outcome = run().map_err(|error| config.source.locate(error))?;
         if outcome == Outcome::Unchanged && !self.quiet && ranks.is_first() {
             super::say(
                 "this run has already finished: to continue the run, set a longer duration, or a larger number of --steps \

@@ -21,6 +21,7 @@ mod replicas;
 mod resolve;
 mod restraints;
 mod seed;
+mod source;
 mod stage_output;
 mod stages;
 mod state_lists;
@@ -37,10 +38,12 @@ pub use help::{KeyEntry, describe, key_entries, overview};
 pub use place::Place;
 pub use raw::Override;
 pub use replicas::{Ensemble, Replica};
+pub use source::Source;
 pub use template::template;
 pub use value::{Entry, Table, Value};
 pub use write::{Line, spell_restraint, write};
 
+use self::source::Newlines;
 use crate::error::{Error, Problem, Result};
 use crate::format::file;
 use crate::run::Plan;
@@ -59,6 +62,8 @@ pub struct Config {
     /// random seed of `plan`, which is drawn anew each time the file is read; `None` if the file does not request a
     /// random seed
     pub drawn_seed: Option<u64>,
+    /// locations of the keys in the input file
+    pub source: Source,
 }
 
 /// Conditions under which an input file is read.
@@ -99,6 +104,7 @@ impl Config {
         reading: Reading,
     ) -> std::result::Result<Self, Vec<Problem>> {
         let mut problems = vec![];
+        let newlines = Newlines::of(text);
         let config = Self::checked(text, path, overrides, reading, &mut problems);
         match config {
             Some(config) if problems.is_empty() => Ok(config),
@@ -107,8 +113,7 @@ impl Config {
                 problems.sort_by_key(|problem| problem.span.as_ref().map_or(usize::MAX, |span| span.start));
                 // each repetition of a stage has the same problems
                 problems.dedup();
-                let newlines: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
-                Err(problems.into_iter().map(|problem| located(problem, path, &newlines)).collect())
+                Err(problems.into_iter().map(|problem| newlines.located(problem, path)).collect())
             }
         }
     }
@@ -144,7 +149,8 @@ impl Config {
         let plan = build::plan(&table, problems)?;
         let ensemble = replicas::ensemble(&table, &plan, problems);
         let report = table.table("output")?.boolean("report")?;
-        Some(Self { plan, effective: effective::write(&table), ensemble, report, drawn_seed })
+        let source = Source::new(path, text, root);
+        Some(Self { plan, effective: effective::write(&table), ensemble, report, drawn_seed, source })
     }
 }
 
@@ -163,17 +169,4 @@ fn not_read(path: &Path, error: &std::io::Error) -> Error {
         None => "expected a TOML text of at most 1 MiB; `md new input.toml` writes a starter file".to_owned(),
     };
     Problem::new(format!("cannot read the input file: {error}")).in_file(path).help(help).into()
-}
-
-/// Adds file and line to a problem that has a position in the input file. `newlines` are the byte offsets of the line
-/// ends.
-fn located(problem: Problem, path: &Path, newlines: &[usize]) -> Problem {
-    match &problem.span {
-        Some(span) => {
-            let line = 1 + newlines.partition_point(|&at| at < span.start);
-            problem.in_file(path).at_line(line)
-        }
-        // the problem is in an option of the command line
-        None => problem,
-    }
 }

@@ -1,7 +1,7 @@
 //! Origin of a value: the input file, the command line, or a default.
 
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::error::Problem;
 
@@ -11,7 +11,7 @@ pub enum Place {
     /// byte range of the input file
     File(Range<usize>),
     /// an option of the command line, as typed
-    Option(Rc<str>),
+    Option(Arc<str>),
     /// the default of the key
     Default,
 }

@@ -2,7 +2,7 @@
 //! values.
 
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -213,7 +213,7 @@ impl Override {
     pub(super) fn apply(&self, root: &mut Raw) -> Result<(), Problem> {
         let place = match &self.span {
             Some(span) => Place::File(span.clone()),
-            None => Place::Option(Rc::from(self.typed.as_str())),
+            None => Place::Option(Arc::from(self.typed.as_str())),
         };
         let mut value = parse_at(&self.value, &place).map_err(|problem| {
             let help = format!(

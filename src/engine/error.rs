@@ -18,16 +18,24 @@ pub struct Problem {
     pub line: Option<usize>,
     /// byte range in the file, for input whose text is quoted in messages (TOML)
     pub span: Option<std::ops::Range<usize>>,
+    /// key of the input file whose value is at fault, for problems found after the input file was read. The command
+    /// that prints the problem looks up the location of the key.
+    pub key: Option<Box<KeyPath>>,
     /// the fault, and what was expected
     pub message: String,
     /// how to fix the fault
     pub help: Option<String>,
 }
 
+/// Names of the tables and lists that contain a key of the input file, and of the key, such as `stage`, `heat`,
+/// `frozen`. Elements of lists other than `stage` have numbers from 1.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyPath(pub Vec<String>);
+
 impl Problem {
     /// Creates a problem without a location.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { file: None, line: None, span: None, message: message.into(), help: None }
+        Self { file: None, line: None, span: None, key: None, message: message.into(), help: None }
     }
 
     /// Sets the file.
@@ -45,6 +53,12 @@ impl Problem {
     /// Sets the byte range in the file.
     pub fn at_span(mut self, span: std::ops::Range<usize>) -> Self {
         self.span = Some(span);
+        self
+    }
+
+    /// Sets the key of the input file whose value is at fault, unless a key has been set already.
+    pub fn of_key(mut self, names: &[&str]) -> Self {
+        self.key.get_or_insert_with(|| Box::new(KeyPath(names.iter().map(|&name| name.to_owned()).collect())));
         self
     }
 

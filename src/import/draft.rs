@@ -107,14 +107,8 @@ impl Finished {
     /// which the key follows.
     pub(super) fn problem(&self, key: &str, problem: Problem) -> Problem {
         let from = self.notes.get(key).map_or(String::new(), |note| format!(" (from {})", note.text));
-        let Problem { message, help, .. } = problem;
-        Problem {
-            file: Some(self.path.clone()),
-            line: self.line(key),
-            span: None,
-            message: format!("{message}{from}"),
-            help,
-        }
+        let message = format!("{}{from}", problem.message);
+        Problem { file: Some(self.path.clone()), line: self.line(key), span: None, message, ..problem }
     }
 }
 

@@ -161,6 +161,8 @@ fn what_does_not_fit_the_system_is_refused() {
         let case = Case::new("water", &text);
         let message = case.ends_with(2, &[]);
         assert!(message.contains(expected), "{stage_keys}: {message}");
+        // the line of the input file is quoted
+        assert!(message.contains(stage_keys), "{stage_keys}: {message}");
         assert!(!case.path("out").join("checkpoint.md").exists(), "{stage_keys}: begun");
     }
 }

@@ -4,6 +4,9 @@ use super::select::rigid_waters;
 use crate::error::{Problem, Result};
 use crate::system::Topology;
 
+/// Key of the input file that sets the mass of hydrogens.
+const KEY: &[&str] = &["forces", "hydrogen_mass"];
+
 /// Atomic number of hydrogen.
 const HYDROGEN: u8 = 1;
 
@@ -15,7 +18,7 @@ const HYDROGEN: u8 = 1;
 /// [`derive`](super::derive).
 pub fn repartition_hydrogen_mass(topology: &mut Topology, target: f64, rigid_water: bool) -> Result<()> {
     if !(target > 0.0 && target.is_finite()) {
-        return Err(Problem::new(format!("hydrogen_mass = {target} amu is not a positive mass")).into());
+        return Err(Problem::new(format!("hydrogen_mass = {target} amu is not a positive mass")).of_key(KEY).into());
     }
     let keep = rigid_waters(topology, rigid_water);
     let bonded = topology.connectivity.iter().copied().chain(topology.bonded.bond_lengths().map(|(atoms, _)| atoms));
@@ -45,6 +48,7 @@ pub fn repartition_hydrogen_mass(topology: &mut Topology, target: f64, rigid_wat
             );
             return Err(Problem::new(message)
                 .help("use a smaller hydrogen_mass; 3 amu is usual for time steps of 4 fs")
+                .of_key(KEY)
                 .into());
         }
     }

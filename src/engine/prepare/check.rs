@@ -25,7 +25,8 @@ pub(super) fn problems(
     problems.extend(check_switch(forces, truncation));
     if !description.nonbonded.c4.is_empty() && truncation.lj_modifier.switch_distance().is_some() {
         let problem = Problem::new("12-6-4 ions cannot be combined with a Lennard-Jones switch");
-        problems.push(problem.help("set lj_modifier = \"potential-shift\" or \"none\""));
+        let help = "set lj_modifier = \"potential-shift\" or \"none\"";
+        problems.push(problem.help(help).of_key(&["forces", "lj_modifier"]));
     }
     if problems.is_empty() && coordinates.cell.is_none() && truncation.cutoff.is_some() {
         problems.extend(missing_cell(description, coordinates).map(|problem| named(problem, coordinates_file)));
@@ -150,11 +151,12 @@ fn check_switch(forces: &ForceOptions, truncation: &Truncation) -> Option<Proble
     let from = truncation.lj_modifier.switch_distance()?;
     if matches!(truncation.dispersion_correction, DispersionCorrection::Pme(_)) {
         let problem = Problem::new("LJ-PME cannot be combined with a Lennard-Jones switch");
-        return Some(problem.help("set lj_modifier = \"potential-shift\" or \"none\""));
+        let help = "set lj_modifier = \"potential-shift\" or \"none\"";
+        return Some(problem.help(help).of_key(&["forces", "lj_modifier"]));
     }
     let Some(cutoff) = truncation.cutoff_lj else {
         let problem = Problem::new("a Lennard-Jones switch needs a cutoff");
-        return Some(problem.help("set a cutoff, or leave lj_modifier out"));
+        return Some(problem.help("set a cutoff, or leave lj_modifier out").of_key(&["forces", "lj_modifier"]));
     };
     // the comparison is false for NaN and if there is no cutoff
     if from > 0.0 && from < cutoff {
@@ -165,10 +167,11 @@ fn check_switch(forces: &ForceOptions, truncation: &Truncation) -> Option<Proble
             "the CHARMM convention switches Lennard-Jones forces off from {from} nm, but cutoff_lj is only {cutoff} nm"
         );
         let help = "use a longer cutoff (1.2 nm in the CHARMM convention), or set lj_modifier";
-        return Some(Problem::new(message).help(help));
+        return Some(Problem::new(message).help(help).of_key(&["forces", "cutoff_lj"]));
     }
     let message = format!("lj_switch is {from} nm, but must be between zero and cutoff_lj, which is {cutoff} nm");
-    Some(Problem::new(message).help("for example lj_switch = \"1.0 nm\" with cutoff_lj = \"1.2 nm\""))
+    let help = "for example lj_switch = \"1.0 nm\" with cutoff_lj = \"1.2 nm\"";
+    Some(Problem::new(message).help(help).of_key(&["forces", "lj_switch"]))
 }
 
 fn check_vectors(topology: &Topology, coordinates: &Coordinates) -> Vec<Problem> {
@@ -217,7 +220,8 @@ fn check_cell(forces: &ForceOptions, truncation: &Truncation, cell: &PeriodicCel
     }
     let Some(cutoff) = truncation.cutoff else {
         let problem = Problem::new("cutoff = \"none\" (all pairs) is not possible with a periodic cell");
-        problems.push(problem.help(format!("set a cutoff of at most {largest:.4} nm")));
+        let help = format!("set a cutoff of at most {largest:.4} nm");
+        problems.push(problem.help(help).of_key(&["forces", "cutoff"]));
         return;
     };
     for (name, distance) in [("cutoff", Some(cutoff)), ("cutoff_lj", truncation.cutoff_lj.filter(|lj| *lj != cutoff))] {
@@ -225,7 +229,8 @@ fn check_cell(forces: &ForceOptions, truncation: &Truncation, cell: &PeriodicCel
             let message = format!(
                 "{name} is {distance} nm, but the minimum-image convention allows at most {largest:.4} nm in this cell"
             );
-            problems.push(Problem::new(message).help("choose a smaller cutoff, or a larger cell"));
+            let help = "choose a smaller cutoff, or a larger cell";
+            problems.push(Problem::new(message).help(help).of_key(&["forces", name]));
         }
     }
     let reach = truncation.cutoff_lj.map_or(cutoff, |lj| lj.max(cutoff));
@@ -237,7 +242,8 @@ fn check_cell(forces: &ForceOptions, truncation: &Truncation, cell: &PeriodicCel
             "list.buffer: cutoff + buffer is {} nm, but the minimum-image convention allows at most {largest:.4} nm",
             reach + buffer
         );
-        problems.push(Problem::new(message).help(format!("at most \"{:.3} nm\" is possible", largest - reach)));
+        let help = format!("at most \"{:.3} nm\" is possible", largest - reach);
+        problems.push(Problem::new(message).help(help).of_key(&["forces", "list", "buffer"]));
     }
 }
 

@@ -20,6 +20,9 @@ use crate::error::{Problem, Result};
 use crate::select::{Geometry, select_at};
 use crate::system::{BondedTerms, CmapGrid, Nonbonded, Topology};
 
+/// Key of the input file that selects the solute.
+const KEY: &[&str] = &["forces", "scaled_solute", "select"];
+
 /// A part of the system whose interactions are scaled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScaledSolute {
@@ -39,11 +42,12 @@ impl ScaledSolute {
     ) -> Result<()> {
         let atoms = select_at(topology, geometry, &self.select).map_err(|problem| {
             let message = format!("forces.scaled_solute.select: {}", problem.message);
-            Problem { message, ..problem }
+            Problem { message, ..problem }.of_key(KEY)
         })?;
         if atoms.is_empty() {
             let problem = Problem::new(format!("forces.scaled_solute.select: \"{}\" selects no atom", self.select));
-            return Err(problem.help("`md help output.trajectory.select` lists the keywords").into());
+            let help = "`md help output.trajectory.select` lists the keywords";
+            return Err(problem.help(help).of_key(KEY).into());
         }
         if self.factor == 1.0 {
             return Ok(());

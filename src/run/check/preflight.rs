@@ -15,7 +15,8 @@ pub fn preflight(plan: &Plan, system: &System, start: &State) -> Result<()> {
     for stage in &plan.stages {
         let system = frozen_system(stage, system)?;
         if let Some(dynamics) = stage.dynamics() {
-            Setup::new(&system, dynamics, plan.run.seed, start.cell.is_some())?;
+            Setup::new(&system, dynamics, plan.run.seed, start.cell.is_some())
+                .map_err(|problem| stage.at_key(problem, &["thermostat", "groups"]))?;
         }
     }
     Ok(())

@@ -55,6 +55,7 @@ pub fn refuse(plan: &Plan, system: &System) -> Result<()> {
             let message = too_long(name, stage, &vibration, system);
             Problem::new(format!("{message}, fewer than {FEWEST_STEPS}: the run would become unstable or inaccurate"))
                 .help(shorter(&vibration, system))
+                .of_key(&["stage", name, "timestep"])
         }));
     }
     if problems.is_empty() { Ok(()) } else { Err(Error::Input(problems)) }

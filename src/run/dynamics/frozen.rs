@@ -65,7 +65,7 @@ pub fn frozen_system<'a>(stage: &Stage, system: &'a System) -> Result<Cow<'a, Sy
     let Some(text) = &stage.frozen else { return Ok(Cow::Borrowed(system)) };
     let refuse = |problem: Problem| {
         let message = format!("key frozen of stage \"{}\": {}", stage.name, problem.message);
-        Problem { message, ..problem }
+        stage.at_key(Problem { message, ..problem }, &["frozen"])
     };
     let mut frozen = vec![false; system.topology.atoms.len()];
     select(&system.topology, text).map_err(refuse)?.iter().for_each(|&atom| frozen[atom as usize] = true);

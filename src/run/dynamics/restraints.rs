@@ -24,12 +24,12 @@ pub fn restraints(plan: &Plan, system: &System, start: &State) -> Result<Vec<Res
     let of = |stage: &Stage| {
         let positions = stage.position_restraints.iter();
         let positions = positions.enumerate().map(|(index, one)| {
-            let named = |error| named(error, &format!("position_restraints {}", index + 1), stage);
+            let named = |error| named(error, ("position_restraints", index), stage);
             position_restraints(one, &mut references).map(Arc::new).map_err(named)
         });
         let positions = positions.collect::<Result<_>>()?;
         let collective = stage.restraints.iter().enumerate().map(|(index, one)| {
-            let named = |error| named(error, &format!("restraints {}", index + 1), stage);
+            let named = |error| named(error, ("restraints", index), stage);
             let variable = variable(one, &mut references).map_err(named)?;
             Ok(Arc::new(CollectiveRestraint { variable, potential: one.potential }))
         });
@@ -64,17 +64,18 @@ pub(in crate::run) fn check_motions(
             variable.find(Configuration { cell, positions, images: &variable.gather(cell, positions) }).value
         };
         let first = progress.get(index).and_then(RestraintProgress::first_center).or(well.center).unwrap_or_else(now);
-        let named = |problem: Problem| named(problem.into(), &format!("restraints {}", index + 1), stage);
+        let named = |problem: Problem| named(problem.into(), ("restraints", index), stage);
         well.check_motion(variable.kind(), first, duration).map_err(named)?;
     }
     Ok(())
 }
 
-/// Adds the name of the stage, and the name `what` of the restraint, to an input error.
-fn named(error: Error, what: &str, stage: &Stage) -> Error {
+/// Adds the name of the stage, and the key and the index of the restraint, to an input error.
+fn named(error: Error, (key, index): (&str, usize), stage: &Stage) -> Error {
     let named = |problem: Problem| {
-        let message = format!("{what} of stage \"{}\": {}", stage.name, problem.message);
-        Problem { message, ..problem }
+        let number = (index + 1).to_string();
+        let message = format!("{key} {number} of stage \"{}\": {}", stage.name, problem.message);
+        stage.at_key(Problem { message, ..problem }, &[key, &number])
     };
     match error {
         Error::Input(problems) => Error::Input(problems.into_iter().map(named).collect()),

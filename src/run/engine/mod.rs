@@ -297,6 +297,7 @@ pub fn processors(plan: &Plan) -> Result<(usize, Level)> {
     if !level.is_available() {
         return Err(Problem::new(format!("this processor does not support {}", level.name()))
             .help("remove run.simd to use the best instruction set of this processor")
+            .of_key(&["run", "simd"])
             .into());
     }
     let most = if plan.run.reproducible { REPRODUCIBLE_PARTS } else { usize::MAX };
@@ -307,6 +308,7 @@ pub fn processors(plan: &Plan) -> Result<(usize, Level)> {
              {threads}"
         ))
         .help(format!("set run.threads to {most} or less, or run.reproducible = false"))
+        .of_key(&["run", "threads"])
         .into());
     }
     check_threads(threads)?;
@@ -348,7 +350,7 @@ fn find_gpu(plan: &Plan) -> Result<Accelerator> {
     if let Some(why) = GPU.refusal(plan.features()) {
         return match plan.run.device {
             Device::Auto => Ok(Accelerator::None(why)),
-            _ => Err(Problem::new(why).help("set run.device = \"cpu\"").into()),
+            _ => Err(Problem::new(why).help("set run.device = \"cpu\"").of_key(&["run", "device"]).into()),
         };
     }
     match (cuda::find(number), plan.run.device) {

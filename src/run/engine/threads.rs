@@ -19,6 +19,7 @@ pub(in crate::run) fn check_threads(threads: usize) -> Result<()> {
         let message = format!("{threads} threads are too many: this process may use {available} processors");
         return Err(Problem::new(message)
             .help(format!("at most {most} threads are allowed; one thread per processor is fastest"))
+            .of_key(&["run", "threads"])
             .into());
     }
     Ok(())
@@ -36,7 +37,8 @@ fn share(processors: &[CoreId], threads: usize, others: usize) -> Result<Vec<Cor
     let (all, available) = ((others + 1) * threads, processors.len());
     if all > available {
         let message = format!("run.pin: {all} threads need {all} processors, but there are only {available}");
-        return Err(Problem::new(message).help("lower run.threads, or set run.pin = false").into());
+        let problem = Problem::new(message).help("lower run.threads, or set run.pin = false");
+        return Err(problem.of_key(&["run", "pin"]).into());
     }
     Ok(processors[others * threads..all].to_vec())
 }

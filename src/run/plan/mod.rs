@@ -28,6 +28,7 @@ use crate::ensemble::barostat::{Barostat, PressureCoupling};
 use crate::ensemble::exchange::Exchange;
 use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
 use crate::ensemble::thermostat::Thermostat;
+use crate::error::Problem;
 use crate::format::TopologyOptions;
 use crate::observe::energies::{CellColumns, Columns};
 pub use crate::prepare::{
@@ -215,6 +216,11 @@ pub struct Stage {
 }
 
 impl Stage {
+    /// Adds the key `key` of this stage of the input file to a problem ([`Problem::of_key`]).
+    pub(in crate::run) fn at_key(&self, problem: Problem, key: &[&str]) -> Problem {
+        problem.of_key(&[&["stage", &self.name], key].concat())
+    }
+
     /// Returns the texts of all atom selections of the stage.
     pub fn selections(&self) -> impl Iterator<Item = &str> {
         let positions = self.position_restraints.iter().map(|restraint| restraint.select.as_str());

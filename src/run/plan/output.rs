@@ -90,7 +90,10 @@ impl TrajectoryOptions {
     /// Returns the indices of the atoms that are written; `None` if all atoms are written.
     pub fn selected(&self, system: &Topology) -> Result<Option<Vec<u32>>, Problem> {
         let found = self.select.as_ref().map(|text| select(system, text)).transpose();
-        found.map_err(|problem| Problem { message: format!("{}: select: {}", self.file, problem.message), ..problem })
+        found.map_err(|problem| {
+            let message = format!("{}: select: {}", self.file, problem.message);
+            Problem { message, ..problem }.of_key(&["output", "trajectory"])
+        })
     }
 
     /// Returns the precision with which `format` stores positions. Returns an error if the format cannot store the

@@ -98,7 +98,7 @@ impl Start {
         );
         let help = "start all replicas from structures with the same cell, for example from one run at constant \
                     volume, or give the stage a barostat";
-        Err(Problem::new(message).help(help).into())
+        Err(Problem::new(message).help(help).of_key(&["ensemble", "exchange"]).into())
     }
 
     /// Returns the fingerprint of the system and a hash of the initial state, which are equal for equal starts.

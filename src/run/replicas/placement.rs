@@ -72,7 +72,7 @@ impl ReplicaPlacement {
                 "start a multiple of {ranks_per_replica} ranks, for example mpirun -n {}",
                 2 * ranks_per_replica
             );
-            return Err(Problem::new(message).help(help).into());
+            return Err(Problem::new(message).help(help).of_key(&["ensemble", "ranks_per_replica"]).into());
         }
         if ranks_per_replica > 1 && is_exchange && groups < replicas {
             let message = format!(
@@ -88,7 +88,8 @@ impl ReplicaPlacement {
         if at_once > all {
             let message =
                 format!("ensemble.at_once = {at_once} needs at least {at_once} threads, but only {all} are available");
-            return Err(Problem::new(message).help("lower ensemble.at_once, or raise run.threads").into());
+            let help = "lower ensemble.at_once, or raise run.threads";
+            return Err(Problem::new(message).help(help).of_key(&["ensemble", "at_once"]).into());
         }
         if ranks > replicas {
             let what = if ranks_per_replica > 1 { "groups of ranks" } else { "ranks" };

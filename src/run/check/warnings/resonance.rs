@@ -109,9 +109,13 @@ fn impulses(plan: &Plan) -> impl Iterator<Item = Impulses<'_>> {
 pub(super) fn refusals(plan: &Plan, system: &System) -> Vec<Problem> {
     let limits = Limits::of(system);
     let refused = impulses(plan).filter(|impulses| reaches(impulses.interval, limits.refused));
-    let problem = |impulses| {
+    let problem = |impulses: Impulses| {
         let [message, help] = limits.describe(&impulses, system);
-        Problem::new(format!("{message}: the impulses heat the system")).help(help)
+        Problem::new(format!("{message}: the impulses heat the system")).help(help).of_key(&[
+            "stage",
+            impulses.stage,
+            "multiple_time_steps",
+        ])
     };
     refused.map(problem).collect()
 }
