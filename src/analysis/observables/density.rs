@@ -4,11 +4,18 @@ use super::{Input, Options, cell_of};
 use crate::analysis::findings::{Array, Axis, Findings, Layer, Plot};
 use crate::analysis::pass::{FrameObserver, Observable, Passed};
 use crate::analysis::system::Group;
-use crate::error::Result;
+use crate::cell::PeriodicCell;
+use crate::error::{Problem, Result};
 use crate::observe::statistics::Statistics;
 use crate::observe::trajectory::StoredFrame;
 use crate::system::Atom;
 use crate::units::DENSITY;
+
+/// Change of a tilt between two frames above which a lattice vector was replaced by another one. A replacement changes
+/// the tilt by one.
+const OTHER_VECTOR: f64 = 0.5;
+/// Largest tilt that counts as a right angle.
+const STRAIGHT: f64 = 1e-6;
 
 /// Results: density by position (nm) along the axis, with its standard error and its standard deviation over time.
 /// Positions start at a face of the cell, or are relative to the center of mass of a group
@@ -17,7 +24,7 @@ pub(super) struct DensityOptions {
     /// Selection of atoms
     #[arg(long, value_name = "TEXT", default_value = "all")]
     select: String,
-    /// Axis of the cell: x, y and z stand for the lattice vectors a, b and c
+    /// Axis of the cell: x, y and z stand for the lattice vectors a, b and c of the reduced cell
     #[arg(long, value_parser = ["x", "y", "z"], default_value = "z")]
     axis: String,
     /// Quantity: mass (kg/m³), charge (e/nm³) or number (1/nm³)
@@ -64,6 +71,7 @@ impl Options for DensityOptions {
             bins,
             length: 0.0,
             frames: 0,
+            cell: None,
         }))
     }
 }
@@ -90,11 +98,33 @@ struct Profile {
     /// sum over frames of the distance between the two cell faces that bound the profile, nm
     length: f64,
     frames: usize,
+    /// cell of the last frame
+    cell: Option<PeriodicCell>,
+}
+
+/// Sample of a frame: time (ps), density of each slab, and the cell.
+struct Slabs {
+    time: f64,
+    densities: Vec<f64>,
+    cell: PeriodicCell,
+}
+
+impl Profile {
+    /// Returns the tilts that determine the direction of the slabs, and that the reduction of the cell may change by
+    /// one: components of other lattice vectors along the divided vector, as fractions of its length. Slabs along c
+    /// have no such tilt, because c is the only vector with a component along z.
+    fn tilts(&self, cell: &PeriodicCell) -> Vec<f64> {
+        let [a, b, c] = cell.rows();
+        match self.axis {
+            0 => vec![b.x / a.x, c.x / a.x],
+            1 => vec![c.y / b.y],
+            _ => vec![],
+        }
+    }
 }
 
 impl Observable for Profile {
-    /// densities of the slabs, and the distance (nm) between the two cell faces that bound the profile
-    type Sample = (Vec<f64>, f64);
+    type Sample = Slabs;
 
     fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
         let cell = cell_of(frame, "a density profile divides the cell into slabs")?;
@@ -111,13 +141,27 @@ impl Observable for Profile {
         }
         let volume = cell.volume() / bins as f64;
         slabs.iter_mut().for_each(|sum| *sum /= volume);
-        Ok((slabs, cell.face_distances()[self.axis]))
+        Ok(Slabs { time: frame.time, densities: slabs, cell: *cell })
     }
 
-    fn add(&mut self, (slabs, length): Self::Sample) -> Result<()> {
-        self.densities.add(self.frames as f64, &slabs);
-        self.length += length;
+    fn add(&mut self, Slabs { time, densities, cell }: Self::Sample) -> Result<()> {
+        if let Some(before) = &self.cell {
+            let (now, before) = (self.tilts(&cell), self.tilts(before));
+            if now.iter().zip(&before).any(|(now, before)| (now - before).abs() > OTHER_VECTOR) {
+                let axis = ["x", "y", "z"][self.axis];
+                let message = format!(
+                    "the cell changes its shape so much that the reduced lattice vectors from the frame at {time} ps on \
+                     are other vectors of the lattice. A profile along {axis} would mix two directions"
+                );
+                let help =
+                    "analyse the frames before and after this time separately (--end, --begin), or choose --axis z";
+                return Err(Problem::new(message).help(help).into());
+            }
+        }
+        self.densities.add(self.frames as f64, &densities);
+        self.length += cell.face_distances()[self.axis];
         self.frames += 1;
+        self.cell = Some(cell);
         Ok(())
     }
 
@@ -132,8 +176,16 @@ impl Observable for Profile {
         let errors: Vec<f64> = averages.iter().map(|slab| slab.error.unwrap_or(f64::NAN)).collect();
         let mean = densities.iter().sum::<f64>() / bins as f64;
         let words = self.unit.replace("-3", "⁻³");
+        let mut summary = vec![format!("mean         {mean:.4} {words} over {length:.4} nm")];
+        if let Some(cell) = self.cell.filter(|cell| self.tilts(cell).iter().any(|tilt| tilt.abs() > STRAIGHT)) {
+            let [a, b, c] = cell.rows().map(|v| format!("({:.4}, {:.4}, {:.4})", v.x, v.y, v.z));
+            summary.push(format!(
+                "slabs        parallel to the other two vectors of the reduced cell, in the last frame a = {a}, b = {b}, \
+                 c = {c} nm"
+            ));
+        }
         Ok(Findings {
-            summary: vec![format!("mean         {mean:.4} {words} over {length:.4} nm")],
+            summary,
             plots: vec![Plot {
                 suffix: "",
                 title: format!("{} density: {}", self.title, self.group.text),
@@ -162,22 +214,20 @@ impl Observable for Profile {
 mod tests {
     use super::*;
     use crate::analysis::system::{AnalysedSystem, Images};
-    use crate::cell::PeriodicCell;
     use crate::system::{Atom, Name, Topology};
     use crate::vec3::vec3;
 
-    /// An atom that alternates between two slabs from frame to frame gives both slabs the same mean density.
-    #[test]
-    fn an_atom_alternates_between_slabs() {
+    /// Profile of a single atom in two slabs along an axis.
+    fn profile(axis: usize) -> Profile {
         let name = Name::new("X");
         let atom = Atom { name, type_name: name, element: 6, mass: 12.0, charge: 0.0, lj_type: 0, residue: 0 };
         let topology = Topology { atoms: vec![atom], ..Topology::default() };
         let group = AnalysedSystem::new(&topology, Images::AsStored).group_of("all", vec![0]);
-        let mut profile = Profile {
+        Profile {
             group,
             weights: vec![1.0],
             center: None,
-            axis: 2,
+            axis,
             of: "number".to_owned(),
             title: "Number",
             unit: "nm-3",
@@ -185,7 +235,33 @@ mod tests {
             bins: 2,
             length: 0.0,
             frames: 0,
-        };
+            cell: None,
+        }
+    }
+
+    /// A cell whose angle γ passes 60° gets another reduced vector b, so that slabs along a would turn.
+    #[test]
+    fn slabs_do_not_turn_with_the_reduction_of_the_cell() {
+        for (axis, is_refused) in [(0, true), (1, false), (2, false)] {
+            let mut profile = profile(axis);
+            let mut add = |gamma: f64| {
+                let (sin, cos) = gamma.to_radians().sin_cos();
+                let rows = [vec3(3.0, 0.0, 0.0), vec3(3.0 * cos, 3.0 * sin, 0.0), vec3(0.0, 0.0, 3.0)];
+                let cell = Some(PeriodicCell::from_rows(rows).unwrap());
+                let frame = StoredFrame { cell, positions: vec![vec3(0.1, 0.1, 0.1)], ..StoredFrame::default() };
+                let sample = profile.measure(&frame).unwrap();
+                profile.add(sample)
+            };
+            add(62.0).unwrap();
+            add(61.0).unwrap();
+            assert_eq!(add(59.0).is_err(), is_refused, "{axis}");
+        }
+    }
+
+    /// An atom that alternates between two slabs from frame to frame gives both slabs the same mean density.
+    #[test]
+    fn an_atom_alternates_between_slabs() {
+        let mut profile = profile(2);
         for k in 0..64 {
             let positions = vec![vec3(0.1, 0.2, 0.5 + f64::from(k % 2))];
             let cell = Some(PeriodicCell::orthorhombic([1.0, 2.0, 2.0]));

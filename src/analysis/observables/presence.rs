@@ -265,6 +265,7 @@ pub(super) fn add_correlation(findings: &mut Findings, passed: &Passed, correlat
     let Some(interval) = passed.interval().filter(|_| frames > 0) else {
         let reason = match frames {
             0 => "nothing is ever present",
+            1 => "there is only one frame",
             _ => "frames are not at equal intervals (choose them by --begin and --end)",
         };
         findings.summary.push(format!("lifetime     unknown, because {reason}"));

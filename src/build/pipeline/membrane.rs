@@ -110,7 +110,7 @@ fn decisions(patch: &Patch, bilayer: &Bilayer) -> Vec<Decision> {
         ),
     ];
     for (place, leaflet) in LEAFLETS.iter().zip(&bilayer.leaflets) {
-        let Leaflet { lipids, clashing, enclosed, balanced, solute_area } = leaflet;
+        let Leaflet { lipids, refitted, clashing, enclosed, balanced, solute_area } = leaflet;
         let area = (a * b - solute_area) / *lipids as f64;
         let equilibrated = patch.area_per_lipid();
         list.push(decision(
@@ -119,6 +119,12 @@ fn decisions(patch: &Patch, bilayer: &Bilayer) -> Vec<Decision> {
             format!("the solute occupies {solute_area:.2} nm2; a lipid of the patch occupies {equilibrated:.3} nm2"),
         ));
         list.extend(loose(place, area, equilibrated));
+        list.push(decision(
+            place,
+            format!("gave {refitted} lipids next to the solute another conformation"),
+            "their own conformation clashed with the solute, and a conformation of another lipid of the patch fits"
+                .to_owned(),
+        ));
         list.push(decision(
             place,
             format!("removed {} lipids", clashing + enclosed + balanced),

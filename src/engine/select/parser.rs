@@ -232,7 +232,7 @@ impl<'a> Parser<'a> {
         if !is_length_unit(unit) {
             return Err(fault(place, format!("\"{unit}\" is not a unit of length: write nm or A")));
         }
-        let unit = if unit.to_lowercase().starts_with('a') { "A".to_owned() } else { unit.to_lowercase() };
+        let unit = if unit.to_lowercase().starts_with(['a', 'å']) { "A".to_owned() } else { unit.to_lowercase() };
         let distance = Dimension::Length
             .parse(&format!("{value} {unit}"))
             .map_err(|problem| Fault { what: problem.message, place: place.clone() })?;
@@ -398,6 +398,9 @@ fn no_unit(keyword: &str, value: &str) -> String {
 /// Returns the fault of a word that is not a keyword. The message suggests the most similar keyword.
 fn unknown(word: &Word<'_>) -> Fault {
     let lower = word.text.to_lowercase();
+    if KEYWORDS.contains(&lower.as_str()) {
+        return fault(word.place.clone(), format!("expected a selection, found the keyword \"{lower}\""));
+    }
     let what = format!("\"{}\" is not a selection keyword", word.text);
     let advice = foreign::advice(&lower).or_else(|| foreign::mask_advice(&lower).map(str::to_owned));
     if let Some(advice) = advice {

@@ -60,11 +60,14 @@ fn quoted(rest: &str) -> Option<&str> {
         let after = &inside[end + 1..];
         after.chars().next().is_none_or(char::is_whitespace) || SYMBOLS.iter().any(|symbol| after.starts_with(symbol))
     };
-    let end = inside.match_indices(quote).map(|(end, _)| end).find(|&end| ends_word(end))?;
-    let found = &inside[..end];
     // a text in single quotes is not accepted if the text contains blanks, because the quotes may be the last
     // characters of two names, as in `O5' C5'`
-    (quote == '"' || !found.contains(char::is_whitespace)).then_some(found)
+    let searched = match quote {
+        '"' => inside,
+        _ => &inside[..inside.find(char::is_whitespace).unwrap_or(inside.len())],
+    };
+    let end = searched.match_indices(quote).map(|(end, _)| end).find(|&end| ends_word(end))?;
+    Some(&inside[..end])
 }
 
 /// Returns the length of the plain word at the beginning of `rest`. An exclamation mark belongs to a word unless `=`

@@ -11,9 +11,11 @@
 
 mod patch;
 mod place;
+mod refit;
 mod section;
 #[cfg(test)]
 mod tests;
+mod voxels;
 
 use md_engine::cell::PeriodicCell;
 use md_engine::error::Problem;
@@ -47,6 +49,9 @@ pub struct Embedded {
 pub struct Leaflet {
     /// number of lipids that remain
     pub lipids: usize,
+    /// number of the remaining lipids that have the conformation of another lipid, because their own conformation
+    /// clashed with the solute
+    pub refitted: usize,
     /// number of lipids that were removed because they clash with the solute
     pub clashing: usize,
     /// number of lipids that were removed from pores of the solute
@@ -110,11 +115,12 @@ impl Bilayer {
         let middle = (low + high) * 0.5;
         let shift = vec3(0.5 * a - middle.x, 0.5 * b - middle.y, -bottom);
         let (obstacles, areas) = obstacles(&cell, solute, shift, [core, reach]);
-        let excess = ((areas[1] - areas[0]) / patch.area_per_lipid()).round() as i64;
+        let room = areas.map(|area| (a * b - area) / patch.area_per_lipid());
         let copies = copies.map(|count| count as usize);
-        let layout = Lattice { cell: &cell, patch, copies, middle: shift.z }.best(&obstacles, excess);
+        let layout = Lattice { cell: &cell, patch, copies, middle: shift.z }.best(&obstacles, room);
         let leaflet = |upper: bool, solute_area: f64| Leaflet {
             lipids: layout.left(upper),
+            refitted: layout.refitted[usize::from(!upper)],
             clashing: layout.count(upper, Removed::Clash),
             enclosed: layout.count(upper, Removed::Pore),
             balanced: layout.count(upper, Removed::Balance),

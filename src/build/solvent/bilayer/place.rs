@@ -12,6 +12,7 @@ use md_engine::vec3::{Vec3, vec3};
 use super::super::extent::bounds;
 use super::patch::Patch;
 use super::section::{Place, Sections};
+use super::voxels::Voxels;
 
 /// Smallest distance (nm) between heavy atoms of a lipid and of the solute. If the heavy atoms of lipid and solute are
 /// at least this far apart, no lipid chain can pass through a ring. If a bond of 0.154 nm passes through the center of
@@ -21,19 +22,44 @@ pub(super) const HEAVY_APART: f64 = 0.2;
 /// Smallest distance (nm) between any atoms of a lipid and of the solute. An energy minimisation can separate atoms
 /// that are at least this far apart.
 pub(super) const ATOMS_APART: f64 = 0.1;
+/// Edge (nm) of the voxels that tell whether a position may be too close to the solute.
+const VOXEL: f64 = 0.05;
 /// Number of shifts of the patch that are tried along each edge. Each shift is tried with and without a rotation by
 /// 180° about the normal.
 const SHIFTS: usize = 8;
 /// Initial range (nm) of the search for solute atoms near a lipid. The range is doubled until an atom is found.
 const FIRST_RANGE: f64 = 0.5;
 
+/// Atoms that exclude atoms of a lipid.
+pub(super) struct Crowd {
+    heavy: Neighbours,
+    all: Neighbours,
+}
+
+impl Crowd {
+    /// Sorts the positions (nm) of heavy atoms, and the positions of all atoms.
+    pub(super) fn new(cell: &PeriodicCell, heavy: &[Vec3], all: &[Vec3]) -> Self {
+        Self {
+            heavy: Neighbours::new(Some(cell), heavy, HEAVY_APART),
+            all: Neighbours::new(Some(cell), all, ATOMS_APART),
+        }
+    }
+
+    /// Whether an atom of a lipid is too close to an atom of the crowd.
+    pub(super) fn excludes(&self, site: Vec3, is_heavy: bool) -> bool {
+        is_heavy && self.heavy.any_within(site, HEAVY_APART, |_, _| true)
+            || self.all.any_within(site, ATOMS_APART, |_, _| true)
+    }
+}
+
 /// Atoms and cross-sections of the solute, which exclude lipids.
 pub(super) struct Obstacles {
     cell: PeriodicCell,
-    /// lowest and highest corner (nm) of a box around the solute; atoms outside of the box do not clash with the solute
-    bounds: [Vec3; 2],
-    heavy: Neighbours,
-    all: Neighbours,
+    /// positions in the cell that may be too close to an atom of the solute
+    near: Voxels,
+    pub(super) crowd: Crowd,
+    /// positions of the heavy atoms, nm
+    pub(super) heavy: Vec<Vec3>,
     pub(super) sections: Sections,
 }
 
@@ -42,30 +68,26 @@ impl Obstacles {
     /// of the solute.
     pub(super) fn new(cell: &PeriodicCell, heavy: &[Vec3], all: &[Vec3], sections: Sections) -> Self {
         let [low, high] = bounds(all).unwrap_or_default();
-        Self {
-            cell: *cell,
-            bounds: [low - Vec3::splat(HEAVY_APART), high + Vec3::splat(HEAVY_APART)],
-            heavy: Neighbours::new(Some(cell), heavy, HEAVY_APART),
-            all: Neighbours::new(Some(cell), all, ATOMS_APART),
-            sections,
-        }
+        let mut near = Voxels::new(low - Vec3::splat(HEAVY_APART), high + Vec3::splat(HEAVY_APART), VOXEL);
+        heavy.iter().for_each(|&site| near.mark(site, HEAVY_APART));
+        all.iter().for_each(|&site| near.mark(site, ATOMS_APART));
+        Self { cell: *cell, near, crowd: Crowd::new(cell, heavy, all), heavy: heavy.to_vec(), sections }
     }
 
     /// Returns the reason why a lipid must be removed; `None` if the lipid can stay.
     fn reason(&self, lipid: &[Vec3], is_heavy: &[bool]) -> Option<Removed> {
-        let [low, high] = self.bounds.map(Vec3::to_array);
-        let is_near = |site: &Vec3| (0..3).all(|axis| (low[axis]..=high[axis]).contains(&site.to_array()[axis]));
         let wrapped: Vec<Vec3> = lipid.iter().map(|&site| self.cell.wrap(site).0).collect();
-        let mut near = wrapped.iter().zip(is_heavy).filter(|(site, _)| is_near(site));
-        let clashes = near.any(|(&site, is_heavy)| {
-            *is_heavy && self.heavy.any_within(site, HEAVY_APART, |_, _| true)
-                || self.all.any_within(site, ATOMS_APART, |_, _| true)
-        });
-        if clashes {
+        let mut near = wrapped.iter().zip(is_heavy).filter(|(site, _)| self.near.contains(**site));
+        if near.any(|(&site, &is_heavy)| self.crowd.excludes(site, is_heavy)) {
             return Some(Removed::Clash);
         }
-        let count = |kind| wrapped.iter().filter(|site| self.sections.place(**site) == kind).count();
-        (count(Place::Enclosed) > count(Place::Open)).then_some(Removed::Pore)
+        self.is_in_pore(&wrapped).then_some(Removed::Pore)
+    }
+
+    /// Whether more atoms of a lipid are in pores than in open regions. The positions (nm) are in the cell.
+    pub(super) fn is_in_pore(&self, lipid: &[Vec3]) -> bool {
+        let count = |kind| lipid.iter().filter(|site| self.sections.place(**site) == kind).count();
+        count(Place::Enclosed) > count(Place::Open)
     }
 
     /// Distance (nm) between the heavy atoms of a lipid and the nearest heavy atom of the solute. The search extends at
@@ -75,7 +97,7 @@ impl Obstacles {
         loop {
             let mut nearest = f64::INFINITY;
             for (&site, _) in lipid.iter().zip(is_heavy).filter(|(_, is_heavy)| **is_heavy) {
-                self.heavy.any_within(site, range, |_, displacement| {
+                self.crowd.heavy.any_within(site, range, |_, displacement| {
                     nearest = nearest.min(displacement.norm_squared());
                     false
                 });
@@ -114,6 +136,8 @@ pub(super) struct Layout {
     pub(super) lipids: Vec<Vec<Vec3>>,
     pub(super) is_upper: Vec<bool>,
     pub(super) removed: Vec<Option<Removed>>,
+    /// numbers of lipids in the upper and in the lower leaflet that were refitted ([`super::refit`])
+    pub(super) refitted: [usize; 2],
 }
 
 impl Layout {
@@ -160,16 +184,18 @@ impl Lattice<'_> {
     }
 
     /// Translates a lipid by lattice vectors so that its first atom is in the cell.
-    fn whole(&self, mut lipid: Vec<Vec3>) -> Vec<Vec3> {
+    pub(super) fn whole(&self, mut lipid: Vec<Vec3>) -> Vec<Vec3> {
         let shift = lipid.first().map_or(Vec3::ZERO, |&first| self.cell.wrap(first).0 - first);
         lipid.iter_mut().for_each(|site| *site += shift);
         lipid
     }
 
     /// Finds the shift and rotation at which the fewest lipids are removed. If several shifts and rotations are equally
-    /// good, the function returns the first of these layouts. `excess` is the number of lipids in the upper leaflet
-    /// minus the number in the lower leaflet.
-    pub(super) fn best(&self, obstacles: &Obstacles, excess: i64) -> Layout {
+    /// good, the function uses the first of these layouts. `room` is the number of lipids, with fractions, for which
+    /// the solute leaves area in the upper and in the lower leaflet. The difference of both numbers is the number by
+    /// which the upper leaflet exceeds the lower leaflet.
+    pub(super) fn best(&self, obstacles: &Obstacles, room: [f64; 2]) -> Layout {
+        let excess = (room[0] - room[1]).round() as i64;
         let fraction = |index: usize| index as f64 / SHIFTS as f64;
         let removed = |layout: &Layout| layout.total() as u64 + layout.surplus(excess).unsigned_abs();
         let mut best = self.layout(obstacles, [0.0; 2], false);
@@ -180,6 +206,7 @@ impl Lattice<'_> {
                 best = next;
             }
         }
+        self.refit(&mut best, obstacles, room);
         self.balance(&mut best, obstacles, excess);
         best
     }
@@ -188,7 +215,7 @@ impl Lattice<'_> {
         let is_heavy = self.patch.heavy();
         let (lipids, is_upper) = self.lipids(shift, turned);
         let removed = lipids.iter().map(|lipid| obstacles.reason(lipid, &is_heavy)).collect();
-        Layout { lipids, is_upper, removed }
+        Layout { lipids, is_upper, removed, refitted: [0; 2] }
     }
 
     /// Removes lipids from the leaflet with too many lipids, beginning with the lipids nearest to the solute.

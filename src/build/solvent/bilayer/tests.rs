@@ -2,6 +2,8 @@
 
 use std::f64::consts::PI;
 
+use md_engine::neighbours::Neighbours;
+
 use super::*;
 
 /// Van-der-Waals radius of carbon (Bondi), nm.
@@ -119,9 +121,20 @@ fn large_solutes_get_several_patches() {
     for leaflet in made.leaflets {
         let left = a * b - PI * (radius + CARBON).powi(2);
         let missing = left - leaflet.lipids as f64 * area;
-        // removing whole lipids leaves a gap around the solute that is narrower than a lipid
+        // other conformations fill the gap that removed lipids leave around the solute, so that the mean width of the
+        // rest is less than half of a lipid
         let gap = 2.0 * PI * (radius + CARBON) * f64::sqrt(area);
-        assert!((0.0..gap).contains(&missing), "{missing} {gap}");
+        assert!(leaflet.refitted > 0 && (0.0..0.5 * gap).contains(&missing), "{leaflet:?} {missing} {gap}");
+    }
+    let (heavy, count) = (Patch::read("POPC").unwrap().heavy(), made.lipids[0].len());
+    let sites = made.lipids.concat();
+    let near = Neighbours::new(Some(&made.cell), &sites, place::HEAVY_APART);
+    for (index, &site) in sites.iter().enumerate() {
+        near.visit(site, |other, d| {
+            let other = other as usize;
+            let is_close = heavy[index % count] && heavy[other % count] || d.norm() < place::ATOMS_APART;
+            assert!(other / count == index / count || !is_close, "{index} {other}");
+        });
     }
 }
 
