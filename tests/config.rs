@@ -429,14 +429,14 @@ fn continuing_allows_output_and_length_but_no_other_physics() {
     ]);
     assert_eq!(physics_diff(&old, &allowed), Vec::<String>::new());
     let changes = [
-        ("forces.cutoff=\"1 nm\"", "forces.cutoff: 0.9 -> 1.0"),
-        ("stage.heat.timestep=\"1 fs\"", "stage.heat.timestep: 0.002 -> 0.001"),
-        ("stage.heat.thermostat.temperature=\"310 K\"", "stage.heat.thermostat.temperature: 300.0 -> 310.0"),
+        ("forces.cutoff=\"1 nm\"", "forces.cutoff: \"0.9 nm\" -> \"1 nm\""),
+        ("stage.heat.timestep=\"1 fs\"", "stage.heat.timestep: \"2 fs\" -> \"1 fs\""),
+        ("stage.heat.thermostat.temperature=\"310 K\"", "stage.heat.thermostat.temperature: \"300 K\" -> \"310 K\""),
         ("run.seed=8", "run.seed: 7 -> 8"),
-        ("forces.hydrogen_mass=\"2 amu\"", "forces.hydrogen_mass: 3.024 -> 2.0"),
+        ("forces.hydrogen_mass=\"2 amu\"", "forces.hydrogen_mass: \"3.024 amu\" -> \"2 amu\""),
         ("stage.1.steps=5", "stage.minimize.steps: 10 -> 5"),
         ("system.topology=\"b.prmtop\"", "b.prmtop"),
-        ("forces.pme={ force_error = 1e-4 }", "forces.electrostatics.pme"),
+        ("forces.pme={ force_error = 1e-4 }", "forces.pme.force_error: not set -> 0.0001"),
     ];
     for (setting, expected) in changes {
         let found = physics_diff(&old, &with(&[setting]));

@@ -33,15 +33,15 @@ pub(super) struct Run {
     /// Limit every stage to N steps, including minimisation stages
     #[arg(long, value_name = "N")]
     steps: Option<u64>,
-    /// Worker threads
-    #[arg(long, value_name = "N")]
-    threads: Option<u32>,
+    /// Worker threads: a number, or auto
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = number_or("auto"))]
+    threads: Option<String>,
     /// Device: auto, cpu, cuda or cuda:1
     #[arg(long)]
     device: Option<String>,
-    /// Seed of all random numbers
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    seed: Option<u64>,
+    /// Seed of all random numbers: a number, or random
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = number_or("random"))]
+    seed: Option<String>,
     /// Stop with a checkpoint (exit code 3) after this many hours of wall-clock time
     #[arg(long, value_name = "H", allow_negative_numbers = true)]
     max_hours: Option<f64>,
@@ -60,6 +60,16 @@ pub(super) struct Run {
     /// Print only warnings and errors
     #[arg(short, long)]
     quiet: bool,
+}
+
+/// Returns a parser of options that are a whole number or `word`. The parser returns the value as TOML. The range of
+/// the number is that of the key, and is checked later.
+fn number_or(word: &'static str) -> impl Fn(&str) -> std::result::Result<String, String> + Clone {
+    move |text| match text.parse::<i128>() {
+        Ok(number) => Ok(number.to_string()),
+        Err(_) if text == word => Ok(format!("\"{word}\"")),
+        Err(_) => Err(format!("expected a whole number or {word}")),
+    }
 }
 
 impl Run {
@@ -268,8 +278,8 @@ impl Run {
             overrides.extend(value.map(|value| Override::option(name, &value.clone(), key, value)));
         };
         number("--steps", "run.max_steps", self.steps.map(|n| n.to_string()));
-        number("--threads", "run.threads", self.threads.map(|n| n.to_string()));
-        number("--seed", "run.seed", self.seed.map(|n| n.to_string()));
+        number("--threads", "run.threads", self.threads.clone());
+        number("--seed", "run.seed", self.seed.clone());
         if let Some(device) = &self.device {
             overrides.push(Override::text_option("--device", "run.device", device));
         }

@@ -215,6 +215,10 @@ fn pme(name: &str, table: &Table, problems: &mut Vec<Problem>) -> Option<PmeSpec
         if given("force_error") && given("order") {
             let message = "pme: order follows from force_error, so order and force_error exclude each other";
             report(problems, table, "order", message, "remove order");
+        } else if name == "pme" && given("order") && ways == 0 {
+            let message = "pme: order has no effect without spacing, or alpha and grid";
+            let help = "add spacing = \"0.12 nm\", or remove order, which then follows from force_error = 5e-4";
+            report(problems, table, "order", message, help);
         }
     }
     if problems.len() > before {

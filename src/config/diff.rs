@@ -1,14 +1,21 @@
 //! Differences in physics between a run and a changed input file that would continue the run.
 
-use serde_json::Value;
+use std::path::Path;
 
+use super::key::{Key, Kind};
+use super::raw;
+use super::resolve::Resolver;
+use super::value::{Table, Value};
+use super::write::write;
+use crate::ensemble::exchange::{Conditions, Exchange};
+use crate::ensemble::schedule::Schedule;
 use crate::run::Plan;
+use crate::units::Dimension;
 
-/// Sections and keys that do not change the physics. (The output settings of stages do not change the physics either.)
-/// The paths of included files are in this list, because the fingerprint of the system already detects changed contents
-/// of these files.
+/// Keys that do not change the physics, in addition to the keys of the section `output`. The paths of included files
+/// are in this list, because the fingerprint of the system already detects changed contents of these files.
 const FREE: [&str; 9] = [
-    "output",
+    "stage.output",
     "system.include",
     "system.parameters",
     "run.device",
@@ -23,86 +30,210 @@ const FREE: [&str; 9] = [
 /// After conversion the values differ by a few rounding errors of 1.1e-16.
 const SPELLING: f64 = 1e-14;
 
-/// Name of an enum variant for settings that are given in the input file instead of following from the force field. The
-/// name is not a key of the input file.
-const GIVEN: &str = "given";
-
 /// Lists the differences in physics between `old` and `new`, one line each; the list is empty if `new` may continue the
 /// run of `old`.
 ///
-/// Ignored differences: output, device, threads and limits; longer stages; stages added at the end; files of
-/// the same name in another folder. Values are shown in internal units (nm, ps, kJ/mol).
+/// Ignored differences: output, device, threads and limits; longer stages; stages added at the end; files of the same
+/// name in another folder. Both plans are written as input files, and the keys of these files are compared, so that
+/// values are shown as in an input file. Stages are compared with the stages of the same name.
 pub fn physics_diff(old: &Plan, new: &Plan) -> Vec<String> {
-    let (Ok(old), Ok(new)) = (serde_json::to_value(old), serde_json::to_value(new)) else {
-        return vec!["the plans cannot be compared".to_owned()];
+    let (Some(old_keys), Some(new_keys)) = (keys(old), keys(new)) else {
+        return vec!["the settings cannot be compared".to_owned()];
     };
     let mut found = vec![];
-    compare("", &old, &new, &mut found);
+    compare(["", ""], &old_keys, &new_keys, &mut found);
+    exchanges(old.exchange.as_ref(), new.exchange.as_ref(), &mut found);
     found
 }
 
-fn compare(path: &str, old: &Value, new: &Value, found: &mut Vec<String>) {
-    let [old, new] = [old, new].map(|value| value.get(GIVEN).unwrap_or(value));
-    if FREE.contains(&path) || is_output_of_stage(path) {
+/// Returns the checked keys of the input file that describes the physics of `plan`. Returns `None` if a key is refused,
+/// which happens only for plans that are not from an input file.
+fn keys(plan: &Plan) -> Option<Table> {
+    let lines = write(plan, Path::new(""), &|_, _| None);
+    let physics = lines.iter().filter(|line| !line.key.starts_with("output.") && !FREE.contains(&line.key.as_str()));
+    let text: String = physics.map(|line| format!("{}\n", line.text)).collect();
+    let mut resolver = Resolver { base: Path::new(""), problems: vec![] };
+    let table = resolver.root(&raw::parse(&text).ok()?);
+    resolver.problems.is_empty().then_some(table)
+}
+
+/// Compares two tables. `path` is the dotted name of the tables without and with names of stages, for example `stage`
+/// and `stage.heat`.
+fn compare(path: [&str; 2], old: &Table, new: &Table, found: &mut Vec<String>) {
+    let only_old = old.entries.iter().filter(|(key, _)| new.get(key.name).is_none());
+    for (key, _) in new.entries.iter().chain(only_old) {
+        let [path, shown] = path.map(|path| match path {
+            "" => key.name.to_owned(),
+            _ => format!("{path}.{}", key.name),
+        });
+        let tables = [old, new];
+        match tables.map(|table| Some(&table.get(key.name)?.value)) {
+            [Some(Value::Table(old)), Some(Value::Table(new))] => compare([&path, &shown], old, new, found),
+            [Some(Value::Tables(old)), Some(Value::Tables(new))] if path == "stage" => stages(old, new, found),
+            [Some(Value::Tables(old)), Some(Value::Tables(new))] => lists([&path, &shown], old, new, found),
+            [_, Some(Value::Table(_) | Value::Tables(_))] => found.push(format!("{shown} was added")),
+            [Some(Value::Table(_) | Value::Tables(_)), _] => found.push(format!("{shown} was removed")),
+            [Some(Value::Integer(old)), Some(Value::Integer(new))] if path == "stage.steps" && new >= old => {}
+            [Some(old), Some(new)] if same(&key.kind, old, new) => {}
+            _ => {
+                let [old, new] = tables.map(|table| spelling(key, table));
+                found.push(format!("{shown}: {old} -> {new}"));
+            }
+        }
+    }
+}
+
+/// Returns the value of a key as TOML, without digits from rounding errors.
+fn spelling(key: &Key, table: &Table) -> String {
+    let Some(entry) = table.get(key.name) else { return "not set".to_owned() };
+    let number = match &entry.value {
+        Value::Number(number) => Some(*number),
+        Value::Schedule(schedule) => schedule.constant(),
+        _ => None,
+    };
+    match (key.dimension(table), number) {
+        (Some(dimension), Some(number)) => raw::quote(&dimension.show(number)),
+        _ => entry.text.clone(),
+    }
+}
+
+/// Compares the stages of two input files. Stages at the end of `new` may be additional.
+fn stages(old: &[Table], new: &[Table], found: &mut Vec<String>) {
+    fn named<'a>(stages: &'a [Table], name: &str) -> Option<&'a Table> {
+        stages.iter().find(|stage| stage.text("name") == Some(name))
+    }
+    /// Returns the names of those stages of `of` that `others` has as well, in the order of `of`.
+    fn common<'a>(of: &'a [Table], others: &[Table]) -> Vec<&'a str> {
+        of.iter().filter_map(|stage| stage.text("name")).filter(|name| named(others, name).is_some()).collect()
+    }
+    let missing = old.iter().filter_map(|stage| stage.text("name")).filter(|name| named(new, name).is_none());
+    found.extend(missing.map(|name| format!("stage \"{name}\" is missing")));
+    let mut next = None;
+    let mut added = vec![];
+    for name in new.iter().rev().filter_map(|stage| stage.text("name")) {
+        match (named(old, name), next) {
+            (Some(_), _) => next = Some(name),
+            (None, Some(next)) => added.push(format!("stage \"{name}\" was added before stage \"{next}\"")),
+            (None, None) => {}
+        }
+    }
+    found.extend(added.into_iter().rev());
+    let [old_order, new_order] = [common(old, new), common(new, old)];
+    if old_order != new_order {
+        found.push(format!("the order of the stages: {} -> {}", old_order.join(", "), new_order.join(", ")));
+    }
+    for name in old_order {
+        let (Some(old), Some(new)) = (named(old, name), named(new, name)) else { continue };
+        let shown = format!("stage.{name}");
+        // the two kinds of stages have different keys
+        if let [Some(old), Some(new)] = [old, new].map(|stage| stage.word("kind"))
+            && old != new
+        {
+            found.push(format!("{shown}.kind: \"{old}\" -> \"{new}\""));
+        } else {
+            compare(["stage", &shown], old, new, found);
+        }
+    }
+}
+
+/// Compares two lists of tables, for example of restraints: tables with the same index if the lists have the same
+/// length. Otherwise lists the tables that only one of the lists has.
+fn lists([path, shown]: [&str; 2], old: &[Table], new: &[Table], found: &mut Vec<String>) {
+    if let ([old], [new]) = (old, new) {
+        return compare([path, shown], old, new, found);
+    }
+    if old.len() == new.len() {
+        for (number, (old, new)) in (1..).zip(old.iter().zip(new)) {
+            compare([path, &format!("{shown}.{number}")], old, new, found);
+        }
         return;
     }
-    let below = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
-    match (old, new) {
-        (Value::Object(a), Value::Object(b)) => {
-            let removed = a.keys().filter(|name| !b.contains_key(*name));
-            for name in b.keys().chain(removed) {
-                let value = |map: &serde_json::Map<String, Value>| map.get(name).cloned().unwrap_or(Value::Null);
-                compare(&below(name), &value(a), &value(b), found);
+    let is_in = |one: &Table, others: &[Table]| {
+        others.iter().any(|other| {
+            let mut found = vec![];
+            compare([path, shown], one, other, &mut found);
+            found.is_empty()
+        })
+    };
+    found.push(format!("{shown}: a list of {} -> a list of {}", old.len(), new.len()));
+    let of = |list: &[Table], others: &[Table], what: &str| {
+        let only = (1..).zip(list).filter(|(_, table)| !is_in(table, others));
+        only.map(|(number, _)| format!("{shown}.{number} was {what}")).collect::<Vec<String>>()
+    };
+    found.extend(of(old, new, "removed"));
+    found.extend(of(new, old, "added"));
+}
+
+/// Whether two values of a key are the same, except for rounding errors and the folders of files.
+fn same(kind: &Kind, old: &Value, new: &Value) -> bool {
+    match (kind, old, new) {
+        (Kind::File, Value::Text(old), Value::Text(new)) => Path::new(old).file_name() == Path::new(new).file_name(),
+        _ => match (numbers(old), numbers(new)) {
+            (Some(old), Some(new)) => old.len() == new.len() && old.iter().zip(&new).all(|(a, b)| close(*a, *b)),
+            _ => old == new,
+        },
+    }
+}
+
+fn close(a: f64, b: f64) -> bool {
+    // an infinite permittivity has no difference from itself
+    a == b || (a - b).abs() <= SPELLING * a.abs().max(b.abs())
+}
+
+/// Returns the numbers of a value with a dimension, including the lengths of lists in lists.
+fn numbers(value: &Value) -> Option<Vec<f64>> {
+    let schedules = match value {
+        Value::Number(number) => return Some(vec![*number]),
+        Value::Numbers(numbers) => return Some(numbers.clone()),
+        Value::Cell(cell) => {
+            let (lengths, angles) = cell.lengths_angles();
+            return Some([lengths, angles].concat());
+        }
+        Value::Schedule(schedule) => std::slice::from_ref(schedule),
+        Value::Schedules(schedules) => schedules.as_slice(),
+        _ => return None,
+    };
+    let mut numbers = vec![];
+    for points in schedules.iter().map(Schedule::points) {
+        numbers.push(points.len() as f64);
+        numbers.extend(points.iter().flat_map(|(time, value)| [time, value]));
+    }
+    Some(numbers)
+}
+
+/// Compares the replica exchange of two runs. The settings of replicas are no keys of the input file of one replica.
+fn exchanges(old: Option<&Exchange>, new: Option<&Exchange>, found: &mut Vec<String>) {
+    let (old, new) = match (old, new) {
+        (None, None) => return,
+        (None, Some(_)) => return found.push("ensemble.exchange was added".to_owned()),
+        (Some(_), None) => return found.push("ensemble.exchange was removed".to_owned()),
+        (Some(old), Some(new)) => (old, new),
+    };
+    let mut number = |name: &str, old: u64, new: u64| {
+        if old != new {
+            found.push(format!("{name}: {old} -> {new}"));
+        }
+    };
+    number("ensemble.exchange.every, in steps", old.every, new.every);
+    number("run.seed of the exchange", old.seed, new.seed);
+    number("states of the exchange", old.states.len() as u64, new.states.len() as u64);
+    let pressure = |state: &Conditions| state.pressure.map(|pressure| (Dimension::Pressure, pressure));
+    for (state, (old, new)) in (1..).zip(old.states.iter().zip(&new.states)) {
+        let temperatures = [old, new].map(|state| Some((Dimension::Temperature, state.temperature)));
+        for (name, [old, new]) in [("temperature", temperatures), ("pressure", [old, new].map(pressure))] {
+            let is_same = match (old, new) {
+                (Some((_, old)), Some((_, new))) => close(old, new),
+                _ => old == new,
+            };
+            let spell = |value: Option<(Dimension, f64)>| {
+                value.map_or("not set".to_owned(), |(dimension, value)| dimension.show(value))
+            };
+            if !is_same {
+                found.push(format!("{name} of state {state} of the exchange: {} -> {}", spell(old), spell(new)));
             }
         }
-        (Value::Array(a), Value::Array(b)) if path == "stage" => {
-            for (index, old) in a.iter().enumerate() {
-                let label = stage_label(index, old);
-                match b.get(index) {
-                    Some(new) => compare(&label, old, new, found),
-                    None => found.push(format!("{label}: removed")),
-                }
-            }
-        }
-        _ if same(path, old, new) => {}
-        _ => found.push(format!("{}: {} -> {}", shown_path(path), shown(old), shown(new))),
     }
 }
 
-/// Whether a path is that of the key `output` of a stage. A stage may itself have the name `output`.
-fn is_output_of_stage(path: &str) -> bool {
-    path.strip_prefix("stage.").and_then(|rest| rest.split_once('.')).is_some_and(|(_, key)| key == "output")
-}
-
-/// Returns the name of a stage, or its number counted from 1.
-fn stage_label(index: usize, stage: &Value) -> String {
-    stage.get("name").and_then(Value::as_str).map_or(format!("stage.{}", index + 1), |name| format!("stage.{name}"))
-}
-
-fn same(path: &str, old: &Value, new: &Value) -> bool {
-    if ["system.topology", "system.coordinates"].contains(&path) {
-        let file =
-            |value: &Value| value.as_str().map(|text| std::path::Path::new(text).file_name().map(ToOwned::to_owned));
-        return file(old) == file(new);
-    }
-    match (old.as_f64(), new.as_f64()) {
-        (Some(a), Some(b)) if path.starts_with("stage.") && path.ends_with(".steps") => b >= a,
-        // two large seeds may differ by less than the tolerance of floating-point numbers
-        _ if old.is_u64() && new.is_u64() => old == new,
-        (Some(a), Some(b)) => (a - b).abs() <= SPELLING * a.abs().max(b.abs()),
-        _ => old == new,
-    }
-}
-
-/// Removes the names of enum variants, which are not keys of the input file, from a path.
-fn shown_path(path: &str) -> String {
-    path.replace(".kind.dynamics", "").replace(".kind.minimize", "")
-}
-
-fn shown(value: &Value) -> String {
-    match value {
-        Value::Null => "not set".to_owned(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
-}
+#[cfg(test)]
+mod tests;

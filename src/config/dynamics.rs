@@ -11,6 +11,7 @@ use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
 use crate::ensemble::thermostat::{CouplingKey, Thermostat, ThermostatGroup};
 use crate::error::Problem;
 use crate::run::{Dynamics, Minimize, OutputOptions, PositionRestraint, Restraint, Stage, StageKind, Velocities};
+use crate::units::Dimension;
 
 /// Returns all stages; `None` if a problem has been recorded. `output` holds the output settings of the run, which a
 /// stage may override.
@@ -172,6 +173,9 @@ fn coupling<'a>(table: &'a Table, name: &str) -> Option<Option<&'a Table>> {
 /// number of steps in a duration is a whole number up to rounding errors in f64, which are far smaller than this
 /// tolerance.
 pub(super) const WHOLE_STEPS: f64 = 1e-3;
+/// Maximum number of steps in a duration, just below 2⁵³. Above 2⁵³, consecutive integers are no longer distinct in
+/// `f64`.
+const MOST_STEPS: f64 = 9e15;
 
 /// Returns the number of steps of a dynamics stage, from `steps` or from `duration` and `timestep`.
 fn steps(table: &Table, problems: &mut Vec<Problem>) -> Option<u64> {
@@ -190,14 +194,21 @@ fn steps(table: &Table, problems: &mut Vec<Problem>) -> Option<u64> {
         (true, false) => {
             let (duration, timestep) = (table.number("duration")?, table.number("timestep")?);
             let steps = duration / timestep;
-            // above 2^53, consecutive integers are no longer distinct in f64
-            if steps.round() < 1.0 || steps > 9e15 || (steps - steps.round()).abs() > WHOLE_STEPS {
-                let text = |key| table.get(key).map(|entry| entry.text.as_str()).unwrap_or_default();
+            let text = |key| table.get(key).map(|entry| entry.text.as_str()).unwrap_or_default();
+            if steps > MOST_STEPS {
+                let message =
+                    format!("duration {} has more than {MOST_STEPS:e} steps of {}", text("duration"), text("timestep"));
+                report(problems, table, "duration", message, "give a shorter duration or a longer timestep");
+                return None;
+            }
+            if steps.round() < 1.0 || (steps - steps.round()).abs() > WHOLE_STEPS {
                 let message =
                     format!("duration {} is not a whole number of steps of {}", text("duration"), text("timestep"));
-                // times in the message are rounded to 1e-9 ps, to hide rounding errors in the last digits
-                let [below, above] = [steps.floor(), steps.ceil()].map(|n| (n * timestep * 1e9).round() / 1e9);
-                let help = format!("use \"{below} ps\" or \"{above} ps\", or give steps");
+                let [below, above] = [steps.floor(), steps.ceil()].map(|n| Dimension::Time.show(n * timestep));
+                let help = match steps < 1.0 {
+                    true => format!("use \"{above}\" or a multiple of it, or give steps"),
+                    false => format!("use \"{below}\" or \"{above}\", or give steps"),
+                };
                 report(problems, table, "duration", message, &help);
                 return None;
             }
@@ -329,15 +340,38 @@ fn long_enough(
     if coupling_time >= least * (1.0 - ROUNDING) {
         return;
     }
-    // times in the message are rounded to 1e-9 ps, to hide rounding errors in the last digits
-    let [least, interval] = [least, interval].map(|time| (time * 1e9).round() / 1e9);
-    let between =
-        if couplings > 1.0 { format!("{couplings} times the {interval} ps") } else { format!("the {interval} ps") };
-    let message = format!("{name}: coupling_time ({coupling_time} ps) is shorter than {between} between couplings");
+    let [least, interval, given] = [least, interval, coupling_time].map(|time| Dimension::Time.show(time));
+    let between = if couplings > 1.0 { format!("{couplings} times the {interval}") } else { format!("the {interval}") };
+    let message = format!("{name}: coupling_time ({given}) is shorter than {between} between couplings");
     let rarest = (coupling_time / (couplings * timestep) * (1.0 + ROUNDING)).floor();
     let help = match rarest >= 1.0 {
-        true => format!("set coupling_time = \"{least} ps\" or longer, or every = {rarest} or less"),
-        false => format!("set coupling_time = \"{least} ps\" or longer, or set every to a smaller value"),
+        true => format!("set coupling_time = \"{least}\" or longer, or every = {rarest} or less"),
+        false => format!("set coupling_time = \"{least}\" or longer, or set every to a smaller value"),
     };
     report(problems, table, "coupling_time", message, &help);
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::Config;
+    use std::path::Path;
+
+    /// Returns the advice about a duration with steps of 2.0001 fs; `None` if the duration is accepted.
+    fn advice(duration: &str) -> Option<String> {
+        let text = format!(
+            "[system]\ntopology = \"t\"\ncoordinates = \"c\"\n[[stage]]\nkind = \"dynamics\"\ntimestep = \"2.0001 fs\"\n\
+             duration = \"{duration}\"\n"
+        );
+        let problems = Config::parse(&text, Path::new("/base/input.toml"), &[]).err()?;
+        problems[0].help.clone()
+    }
+
+    #[test]
+    fn proposed_durations_are_accepted() {
+        let proposed = ["2.0001 fs", "0.3980199 ps", "0.40002 ps"];
+        assert_eq!(advice("1e-9 ps").unwrap(), format!("use \"{}\" or a multiple of it, or give steps", proposed[0]));
+        let two = format!("use \"{}\" or \"{}\", or give steps", proposed[1], proposed[2]);
+        assert_eq!(advice("0.4 ps").unwrap(), two);
+        assert_eq!(proposed.map(advice), [const { None::<String> }; 3]);
+    }
 }

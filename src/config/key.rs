@@ -166,6 +166,20 @@ impl Key {
         Self { doc, ..self }
     }
 
+    /// Returns the dimension of the value; `None` if the value has no dimension. `table` contains the earlier keys.
+    pub(super) fn dimension(&self, table: &Table) -> Option<Dimension> {
+        match self.kind {
+            Kind::QuantityBy([usual, other], (name, words), _) => {
+                Some(if table.word(name).is_some_and(|word| words.contains(&word)) { other } else { usual })
+            }
+            Kind::Quantity(dimension, _)
+            | Kind::Quantities(dimension, _)
+            | Kind::Schedule(dimension, _)
+            | Kind::Schedules(dimension, _) => Some(dimension),
+            _ => None,
+        }
+    }
+
     /// Describes the accepted values: `text with a length, for example "0.9 nm", or "none"`.
     pub fn expected(&self) -> String {
         let quantity = |dimension: &Dimension| format!("{}, for example \"{}\"", dimension.name(), dimension.example());

@@ -59,16 +59,7 @@ impl Resolver<'_> {
                 return None;
             }
         }
-        let dimension = match key.kind {
-            Kind::QuantityBy([usual, other], (name, words), _) => {
-                Some(if table.word(name).is_some_and(|word| words.contains(&word)) { other } else { usual })
-            }
-            Kind::Quantity(dimension, _)
-            | Kind::Quantities(dimension, _)
-            | Kind::Schedule(dimension, _)
-            | Kind::Schedules(dimension, _) => Some(dimension),
-            _ => None,
-        };
+        let dimension = key.dimension(table);
         if let Some(member) = member {
             return self.value(path, key, dimension, &member.value);
         }
@@ -166,6 +157,10 @@ fn scalar(
                 Err(range(&key.expected()))
             }
         }
+        // this number is too large for an integer of 64 bits
+        (Kind::Integer(low, high), Node::Number { value, .. }) if value.abs() >= i64::MAX as f64 => {
+            Err(range(&format!("a whole number from {low} to {high}")))
+        }
         (Kind::Number(admissible), Node::Number { value, text, .. }) => {
             if value.is_finite() && admissible.contains(*value) {
                 Ok((Value::Number(*value), text.clone()))
@@ -199,12 +194,14 @@ fn dimensional(name: &str, key: &Key, dimension: Dimension, node: &Node) -> Resu
     else {
         return Err(wrong_type(name, key, node));
     };
-    let check =
-        |values: &[f64]| match !values.is_empty() && values.iter().all(|value| admissible.contains(*value)) {
-            true => Ok(()),
-            false => Err(Problem::new(format!("{name} must be {}", admissible.words))
-                .help(format!("for example {}", key.example))),
+    let check = |values: &[f64]| {
+        let message = match values.iter().all(|value| admissible.contains(*value)) {
+            true if values.is_empty() => format!("{name}: the list is empty"),
+            true => return Ok(()),
+            false => format!("{name} must be {}", admissible.words),
         };
+        Err(Problem::new(message).help(format!("for example {}", key.example)))
+    };
     match (&key.kind, node) {
         (Kind::Quantities(..), Node::Text(_) | Node::Array(_)) => {
             let (values, text) = quantities(node, dimension).map_err(named)?;
@@ -292,8 +289,12 @@ fn absolute(base: &Path, text: &str) -> Result<String, Problem> {
     path.into_os_string().into_string().map_err(|_| Problem::new("the path is not valid UTF-8"))
 }
 
-/// Returns the points of a schedule, and their text.
+/// Returns the points of a schedule, and their text. No point is before the start of the stage.
 fn points(items: &[Raw], dimension: Dimension) -> Result<(Vec<(f64, f64)>, String), Problem> {
+    let example = "for example [[\"0 ps\", \"100 K\"], [\"50 ps\", \"300 K\"]]";
+    if items.is_empty() {
+        return Err(Problem::new("the list of times and values is empty").help(example));
+    }
     let (mut points, mut written) = (vec![], vec![]);
     for item in items {
         match &item.node {
@@ -312,12 +313,18 @@ fn points(items: &[Raw], dimension: Dimension) -> Result<(Vec<(f64, f64)>, Strin
                         }
                     };
                 }
+                if values[0] < 0.0 {
+                    let message = format!("the time {} is before the start of the stage", texts[0]);
+                    return Err(
+                        Problem::new(message).help("times count from the start of the stage, so begin with \"0 ps\"")
+                    );
+                }
                 points.push((values[0], values[1]));
                 written.push(format!("[{}]", texts.join(", ")));
             }
             other => {
                 let message = format!("expected pairs of a time and a value, not {}", other.type_name());
-                return Err(Problem::new(message).help("for example [[\"0 ps\", \"100 K\"], [\"50 ps\", \"300 K\"]]"));
+                return Err(Problem::new(message).help(example));
             }
         }
     }

@@ -14,6 +14,26 @@ fn help_explains_keys_and_commands() {
 }
 
 #[test]
+fn seed_and_threads_accept_the_words_of_their_keys() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("t"), "").unwrap();
+    let text = "[system]\ntopology = \"t\"\ncoordinates = \"t\"\n[[stage]]\nkind = \"minimize\"\n";
+    std::fs::write(folder.path().join("input.toml"), text).unwrap();
+    let refusal = |options: &[&str]| {
+        let (code, message) = failure(folder.path(), &[&["run", "input.toml"], options].concat());
+        assert_eq!(code, 2, "{message}");
+        message.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ")
+    };
+    // the options are accepted, and the empty topology is refused
+    assert!(refusal(&["--seed", "random", "--threads", "auto"]).contains("unknown format of a topology file"));
+    assert!(refusal(&["--seed", "auto"]).contains("'--seed <N>': expected a whole number or random"));
+    assert!(refusal(&["--threads", "1.5"]).contains("'--threads <N>': expected a whole number or auto"));
+    let too_large = refusal(&["--seed", "18446744073709551615"]);
+    assert!(too_large.contains("run.seed must be a whole number from 0 to 9223372036854775807"), "{too_large}");
+    assert!(refusal(&["--seed", "-1"]).contains("run.seed must be a whole number, at least 0"));
+}
+
+#[test]
 fn shells_complete_commands_and_options() {
     let folder = tempfile::tempdir().unwrap();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {

@@ -224,7 +224,7 @@ fn check_says_what_differs_and_where_it_runs() {
     assert!(case.ends_with(0, &[]).contains("note: stage \"heat\" keeps its schedule"));
     let alone = check(&case, &["--replica", "3"]);
     assert!(
-        alone.contains("hold: leapfrog, 10 steps of 2 fs = 0.02 ps; stochastic velocity rescaling at 340 K (1 ps)")
+        alone.contains("hold: leapfrog, 10 steps of 2 fs = 20 fs; stochastic velocity rescaling at 340 K (1 ps)")
             && !alone.contains("ensemble"),
         "{alone}"
     );

@@ -284,7 +284,7 @@ fn check_says_what_is_swapped_and_one_replica_is_refused() {
     case.rewrite("peptide-vacuum", &input(2, LANGEVIN, TEMPERATURES, 2));
     case.ends_with(0, &["--steps", "20"]);
     case.rewrite("peptide-vacuum", &input(2, LANGEVIN, TEMPERATURES, 2).replace("10 steps\" }\n", "5 steps\" }\n"));
-    assert!(case.ends_with(2, &[]).contains("exchange.every: 10 -> 5"));
+    assert!(case.ends_with(2, &[]).contains("exchange.every, in steps: 10 -> 5"));
     // the attempts in exchange.csv belong to the last stage of the run that wrote them
     let text = input(2, LANGEVIN, TEMPERATURES, 2);
     let (stages, ensemble) = text.split_once("[ensemble]").unwrap();

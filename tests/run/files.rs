@@ -94,6 +94,9 @@ fn longer_stages_and_new_ones_continue() {
     let messages = short.ends_with(2, &[]);
     assert!(messages.contains("stage.a.steps: 250 -> 300, but this stage is already finished"), "{messages}");
     assert!(short.contents("out") == before);
+    rewrite(&short, &(stage("a", "0.5 ps") + &stage("new", "0.1 ps") + &stage("b", "0.1 ps")));
+    let messages = short.ends_with(2, &[]);
+    assert!(messages.contains("other settings: stage \"new\" was added before stage \"b\" help:"), "{messages}");
 }
 
 #[test]
@@ -107,8 +110,8 @@ fn other_physics_is_refused_and_other_output_is_not() {
         std::fs::write(case.path("input.toml"), input.replace(from, to)).unwrap();
     };
     for (from, to, part) in [
-        ("\"300 K\"", "\"310 K\"", "stage.a.thermostat.temperature: 300.0 -> 310.0"),
-        ("\"2 fs\"", "\"1 fs\"", "stage.a.timestep: 0.002 -> 0.001"),
+        ("\"300 K\"", "\"310 K\"", "stage.a.thermostat.temperature: \"300 K\" -> \"310 K\""),
+        ("\"2 fs\"", "\"1 fs\"", "stage.a.timestep: \"2 fs\" -> \"1 fs\""),
         ("threads = 1", "threads = 1\nseed = 9", "run.seed: "),
     ] {
         write(from, to);

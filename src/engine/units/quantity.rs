@@ -237,6 +237,16 @@ impl Dimension {
         self.spell_by(value, |read| read == value)
     }
 
+    /// Writes `value` for a message, without the digits that stem from rounding errors of its computation.
+    ///
+    /// ```
+    /// use md_engine::units::Dimension;
+    /// assert_eq!(Dimension::Time.show(200.0 * (2.0001 * 1e-3)), "0.40002 ps");
+    /// ```
+    pub fn show(self, value: f64) -> String {
+        self.spell_by(value, |read| (read - value).abs() <= ROUNDING * value.abs())
+    }
+
     /// Writes `value` with as few digits as possible, such that `is_exact` accepts the value read back. Some values
     /// cannot be written exactly in the usual unit, because the product of a number and the size of the unit is
     /// rounded. A value without an exact form is written in the internal unit, whose size is 1.
@@ -283,6 +293,8 @@ impl Dimension {
 
 /// Times below this limit (ps), such as time steps, are written in femtoseconds.
 const SHORT: f64 = 0.1;
+/// Relative rounding error of a product of a few factors: several rounding errors of 1.1e-16 each.
+const ROUNDING: f64 = 1e-15;
 /// Number of decimal digits that distinguish all `f64` values.
 const DIGITS: usize = 17;
 
@@ -317,9 +329,6 @@ fn split(text: &str) -> (&str, &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Tolerance for products of a few factors: several rounding errors of 1.1e-16 each.
-    const ROUNDING: f64 = 1e-15;
 
     #[test]
     fn every_documented_spelling_has_its_value() {
@@ -378,6 +387,14 @@ mod tests {
         ];
         for (dimension, value, text) in spelled {
             assert_eq!(dimension.spell(value), text);
+            assert_eq!(dimension.show(value), text);
+        }
+    }
+
+    #[test]
+    fn what_is_shown_has_no_digits_of_rounding_errors() {
+        for (time, text) in [(200.0 * (2.0001 * 1e-3), "0.40002 ps"), (3.0 * 1e-4, "0.3 fs")] {
+            assert!(Time.spell(time).len() > text.len() && Time.show(time) == text, "{text}");
         }
     }
 

@@ -27,8 +27,8 @@ pub fn describe_stage(plan: &Plan, stage: &Stage) -> String {
 }
 
 fn of_dynamics(stage: &Dynamics) -> Vec<String> {
-    let duration = stage.steps as f64 * stage.timestep;
-    let mut parts = vec![format!("leapfrog, {} steps of {} fs = {duration} ps", stage.steps, stage.timestep * 1e3)];
+    let [timestep, duration] = [1.0, stage.steps as f64].map(|steps| Dimension::Time.show(steps * stage.timestep));
+    let mut parts = vec![format!("leapfrog, {} steps of {timestep} = {duration}", stage.steps)];
     if let Some(impulses) = stage.multiple_time_steps {
         parts.push(format!("reciprocal space every {} steps", impulses.every));
     }

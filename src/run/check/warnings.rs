@@ -8,6 +8,7 @@ use crate::run::check::vibration::{Vibration, fastest};
 use crate::run::dynamics::frozen::frozen_system;
 use crate::run::plan::{Dynamics, Plan};
 use crate::system::{DispersionCorrection, Electrostatics, LjModifier, State, System};
+use crate::units::Dimension;
 
 mod couplings;
 mod exchange;
@@ -67,6 +68,7 @@ pub fn warnings(plan: &Plan, system: &System, state: &State, left_out: LeftOut) 
     let mut found = vec![];
     found.extend(timestep(plan, system));
     found.extend(resonance::resonance(plan, system));
+    found.extend(idle_hydrogen_mass(plan, system));
     found.extend(net_charge(system));
     found.extend(cutoffs(plan, system));
     found.extend(truncated_charges(system, state));
@@ -118,9 +120,9 @@ fn timestep(plan: &Plan, system: &System) -> Option<String> {
 }
 
 fn too_long(name: &str, stage: &Dynamics, vibration: &Vibration, system: &System) -> String {
-    let (timestep, period) = (1e3 * stage.timestep, 1e3 * vibration.period);
+    let (timestep, period) = (Dimension::Time.show(stage.timestep), 1e3 * vibration.period);
     format!(
-        "stage \"{name}\": the timestep of {timestep} fs is too long for {}. The vibration period of {period:.1} fs \
+        "stage \"{name}\": the timestep of {timestep} is too long for {}. The vibration period of {period:.1} fs \
          has {:.1} steps",
         vibration.describe(&system.topology),
         vibration.period / stage.timestep
@@ -141,6 +143,17 @@ fn shorter(vibration: &Vibration, system: &System) -> String {
         "set constraints = \"all-bonds\", or "
     };
     format!("{key}use a timestep of {:.1} fs or less", (1e4 * vibration.period / FEW_STEPS).floor() / 10.0)
+}
+
+/// Warns if no atom has the mass that `hydrogen_mass` sets.
+fn idle_hydrogen_mass(plan: &Plan, system: &System) -> Option<String> {
+    let mass = plan.forces.hydrogen_mass?;
+    let is_set = system.topology.atoms.iter().any(|atom| atom.element == 1 && atom.mass == mass);
+    (!is_set).then(|| {
+        "hydrogen_mass has no effect: it sets the masses of hydrogens that are bonded to heavy atoms, except those of \
+         rigid water, and the system has no such hydrogens; remove hydrogen_mass"
+            .to_owned()
+    })
 }
 
 fn net_charge(system: &System) -> Option<String> {

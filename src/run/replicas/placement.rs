@@ -83,11 +83,11 @@ impl ReplicaPlacement {
             return Err(Problem::new(message).help(help).into());
         }
         let (ranks, rank) = (groups, rank / ranks_per_replica);
-        let at_once = if ranks_per_replica > 1 { Some(1) } else { at_once };
-        let at_once = at_once.unwrap_or(all).min(replicas.div_ceil(ranks)).max(1);
+        let given = if ranks_per_replica > 1 { 1 } else { at_once.unwrap_or(all) };
+        let at_once = given.min(replicas.div_ceil(ranks)).max(1);
         if at_once > all {
             let message =
-                format!("ensemble.at_once = {at_once} needs at least {at_once} threads, but only {all} are available");
+                format!("ensemble.at_once = {given} needs at least {at_once} threads, but only {all} are available");
             let help = "lower ensemble.at_once, or raise run.threads";
             return Err(Problem::new(message).help(help).of_key(&["ensemble", "at_once"]).into());
         }
@@ -239,6 +239,8 @@ mod tests {
         assert_eq!(numbers(8, Some(3), 2).unwrap(), (2, 4));
         let refusal = numbers(2, Some(3), 4).unwrap_err().to_string();
         assert!(refusal.contains("at_once = 3 needs at least 3 threads, but only 2 are available"), "{refusal}");
+        let refusal = numbers(1, Some(5), 2).unwrap_err().to_string();
+        assert!(refusal.contains("at_once = 5 needs at least 2 threads, but only 1 are available"), "{refusal}");
         // with `run.reproducible` a slot has at most 16 threads; the 8 threads of this test are below this limit
         let run = RunOptions { reproducible: true, ..threads(8) };
         assert_eq!(spread(run, Some(1), 1, &[0]).unwrap().threads, 8);

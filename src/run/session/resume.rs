@@ -84,15 +84,16 @@ fn refuse_changes(job: &Job<'_>, system: &Fingerprint, checkpoint: &Checkpoint) 
         }
     };
     let mut changes = (job.compare)(&checkpoint.plan);
-    for (old, new) in checkpoint.plan.stages.iter().zip(&job.plan.stages).take(checkpoint.stage) {
-        if new.steps() > old.steps() {
+    for old in checkpoint.plan.stages.iter().take(checkpoint.stage) {
+        let new = job.plan.stages.iter().find(|new| new.name == old.name);
+        if let Some(new) = new.filter(|new| new.steps() > old.steps()) {
             let (name, old, new) = (&old.name, old.steps(), new.steps());
             changes.push(format!("stage.{name}.steps: {old} -> {new}, but this stage is already finished"));
         }
     }
     let (old, new) = (&checkpoint.plan.stages, &job.plan.stages);
-    if checkpoint.plan.exchange.is_some() && new.len() > old.len() {
-        let last = old.last().map_or("", |stage| &stage.name);
+    let last = old.last().map_or("", |stage| &stage.name);
+    if checkpoint.plan.exchange.is_some() && new.iter().rev().skip(1).any(|stage| stage.name == last) {
         changes.push(format!("a stage was added after stage \"{last}\", whose exchange attempts exchange.csv records"));
     }
     changes.extend(changed_selections(&checkpoint.plan.output, &job.plan.output));

@@ -129,11 +129,12 @@ pub(super) fn unreached(plan: &Plan) -> Option<String> {
         let (key, schedule, unit, of_unit) =
             schedules(stage, dynamics).into_iter().find(|(_, schedule, ..)| late(schedule))?;
         let (time, last) = *schedule.points().last()?;
-        let reached = schedule.at(duration);
+        let (reached, time) = (schedule.at(duration), Dimension::Time.show(time));
         Some(format!(
-            "stage \"{}\" ends after {duration} ps, before the last time of {key}, {time} ps. The value at the end is \
-             {:.1} {unit} and not {:.1} {unit}; set duration = \"{time} ps\" or longer",
+            "stage \"{}\" ends after {}, before the last time of {key}, {time}. The value at the end is {:.1} {unit} and \
+             not {:.1} {unit}; set duration = \"{time}\" or longer",
             stage.name,
+            Dimension::Time.show(duration),
             reached / of_unit,
             last / of_unit
         ))

@@ -69,6 +69,14 @@ fn replaced_parameters() {
 }
 
 #[test]
+fn hydrogen_mass_without_hydrogens_that_change() {
+    let forces = format!("{PME}hydrogen_mass = \"2 amu\"\n");
+    one(&found("water", &forces, NVE), &["hydrogen_mass has no effect", "rigid water"]);
+    let vacuum = "cutoff = \"none\"\nelectrostatics = \"plain\"\nconstraints = \"h-bonds\"\nhydrogen_mass = \"2 amu\"";
+    assert_eq!(found("peptide-vacuum", vacuum, NVE), [""; 0]);
+}
+
+#[test]
 fn times_between_rows_are_whole_steps() {
     let (mut plan, system, state) = loaded("water", PME, NVE);
     for (time, written) in [(0.003, "4 fs"), (0.0001, "2 fs"), (0.1, ""), (0.1999, "")] {
@@ -319,7 +327,7 @@ fn schedules_that_a_stage_ends_before_are_told() {
     let heating = npt("[[\"0 ps\", \"100 K\"], [\"0.2 ps\", \"300 K\"]]", "\"1 bar\"");
     one(
         &found("water", PME, &heating),
-        &["ends after 0.02 ps", "thermostat.temperature, 0.2 ps", "120.0 K and not 300.0 K"],
+        &["ends after 20 fs", "thermostat.temperature, 0.2 ps", "120.0 K and not 300.0 K"],
     );
     let pressing = npt("\"300 K\"", "[[\"0 ps\", \"1 bar\"], [\"2 ps\", \"1001 bar\"]]");
     one(&found("water", PME, &pressing), &["barostat.pressure", "11.0 bar and not 1001.0 bar"]);
@@ -329,7 +337,7 @@ fn schedules_that_a_stage_ends_before_are_told() {
     plan.run.max_steps = Some(5);
     assert_eq!(warnings(&plan, &system, &state, LeftOut::default()), Vec::<String>::new());
     assert!(
-        describe_stage(&plan, &plan.stages[0]).contains("10 steps of 2 fs = 0.02 ps, of which run.max_steps leaves 5")
+        describe_stage(&plan, &plan.stages[0]).contains("10 steps of 2 fs = 20 fs, of which run.max_steps leaves 5")
     );
 }
 
