@@ -151,6 +151,19 @@ fn an_input_file_is_timed_and_compared_and_nothing_else_is_written() {
         assert_eq!(err.contains("slower: water.toml, 1 threads, portable, cpu"), expected == 1, "{err}");
         assert!(out.contains("| water.toml |"), "{out}");
     }
+    // no row of the older report has two threads, and then none has the system
+    report.rows.truncate(1);
+    let other = ["water.toml", "--steps", "3", "--repeats", "1", "--threads", "2", "--simd", "portable"];
+    for (name, part) in [
+        ("water.toml", "2 threads, portable, cpu, and in the older report with 1 threads"),
+        ("b", "the older report has no measurement of water.toml with 774 atoms"),
+    ] {
+        report.rows[0].name = name.to_owned();
+        std::fs::write(&path, serde_json::to_vec(&report).unwrap()).unwrap();
+        let (code, _, err) = md(folder.path(), &[&other[..], &["--compare", "a.json"]].concat());
+        let err = err.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ");
+        assert!(code == Some(2) && err.contains("nothing can be compared") && err.contains(part), "{code:?} {err}");
+    }
     let mut left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     left.sort();
     assert_eq!(left, ["a.json", "a.svg", "water.toml"]);
@@ -214,13 +227,19 @@ fn has_driver() -> bool {
 #[test]
 fn mistakes_are_input_errors() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("still.toml"), format!("{}[forces]\n", files("water"))).unwrap();
+    let topology = folder.path().join("water.prmtop.xz");
+    std::fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/water/water.prmtop.xz"), &topology)
+        .unwrap();
+    let still = files("water").replace("topology = ", "topology = \"water.prmtop.xz\" # ");
+    std::fs::write(folder.path().join("still.toml"), format!("{still}[forces]\n")).unwrap();
     std::fs::write(folder.path().join("no.json"), "{}").unwrap();
     let cases = [
         (&["dhrf"][..], 2, "did you mean dhfr?"),
         (&["still.toml"], 2, "no stage of dynamics"),
         (&["dhfr", "--compare", "no.json"], 2, "not a report of md bench"),
         (&["dhfr", "--compare", "none.json"], 2, "did you mean no.json?"),
+        (&["still.toml", "--json", "still.toml"], 2, "input and output are the same file"),
+        (&["still.toml", "--roofline", topology.to_str().unwrap()], 2, "input and output are the same file"),
         (&["dhfr", "--threads", "0"], 2, "--threads"),
         (&["dhfr", "--steps", "0"], 2, "--steps"),
         (&["dhfr", "--device", "cuda:63"], 6, "device cuda:63 cannot be used: "),

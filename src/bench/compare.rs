@@ -29,6 +29,25 @@ pub fn regressions(before: &Report, now: &Report) -> (Vec<Regression>, usize) {
     (found.collect(), pairs.len())
 }
 
+/// Describes why [`regressions`] finds no benchmark that is in both reports.
+pub fn difference(before: &Report, now: &Report) -> String {
+    let Some(row) = now.rows.first() else { return "this command measured no system".to_owned() };
+    let setting = |row: &Row| format!("{} threads, {}, {}", row.threads, row.simd, row.device);
+    let is_same = |old: &&Row| (&old.name, old.atoms) == (&row.name, row.atoms);
+    let older: Vec<String> = before.rows.iter().filter(is_same).map(setting).collect();
+    match older.is_empty() {
+        true => format!("the older report has no measurement of {} with {} atoms", row.name, row.atoms),
+        false => {
+            format!(
+                "{} was measured with {}, and in the older report with {}",
+                row.name,
+                setting(row),
+                older.join("; ")
+            )
+        }
+    }
+}
+
 /// Returns the properties that identify a benchmark: rows with equal properties are results of the same benchmark.
 fn key(row: &Row) -> (&str, usize, usize, &str, &str) {
     (&row.name, row.atoms, row.threads, &row.simd, &row.device)

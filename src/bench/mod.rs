@@ -21,7 +21,7 @@ mod suite;
 mod text;
 
 pub use chart::roofline_svg;
-pub use compare::{Regression, regressions};
+pub use compare::{Regression, difference, regressions};
 pub use core::Place;
 pub use drift::{Drift, drift};
 pub use fft::{FftRow, measure_fft};

@@ -125,20 +125,26 @@ impl Case {
         }
     }
 
-    /// Reads the files and builds the system. The files of a system in the suite are looked up in `folders`.
-    /// `overrides` replace settings of the input.
-    pub fn prepare(&self, folders: &[PathBuf], overrides: &[Override]) -> Result<Prepared> {
-        let (Config { plan, source, .. }, copies) = match self {
-            Case::File(path) => (Config::read(path, overrides)?, 1),
-            Case::Named { name, files, copies } => {
+    /// Reads the settings. The files of a system in the suite are looked up in `folders`. `overrides` replace settings
+    /// of the input.
+    pub fn config(&self, folders: &[PathBuf], overrides: &[Override]) -> Result<Config> {
+        match self {
+            Case::File(path) => Config::read(path, overrides),
+            Case::Named { name, files, .. } => {
                 let folder = find_files(name, files, folders)?;
                 let file = files.rsplit('/').next().unwrap_or(files);
                 let system =
                     format!("[system]\ntopology = \"{file}.prmtop.xz\"\ncoordinates = \"{file}.rst7.xz\"\n{SETTINGS}");
-                let config = Config::parse(&system, &folder.join("suite.toml"), overrides).map_err(Error::Input)?;
-                (config, *copies)
+                Config::parse(&system, &folder.join("suite.toml"), overrides).map_err(Error::Input)
             }
-        };
+        }
+    }
+
+    /// Reads the files and builds the system. The files of a system in the suite are looked up in `folders`.
+    /// `overrides` replace settings of the input.
+    pub fn prepare(&self, folders: &[PathBuf], overrides: &[Override]) -> Result<Prepared> {
+        let Config { plan, source, .. } = self.config(folders, overrides)?;
+        let copies = if let Case::Named { copies, .. } = self { *copies } else { 1 };
         let prepare::Prepared { mut system, mut state, .. } =
             load(&plan, ConstrainedTerms::Drop).map_err(|error| source.locate(error))?;
         if copies > 1 {

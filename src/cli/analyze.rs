@@ -5,7 +5,7 @@
 //! observable, and the library clap parses each section with the options of its observable. Options of the whole
 //! analysis may be in any section.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -13,6 +13,7 @@ use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
 use indicatif::{ProgressBar, ProgressStyle};
 
+use self::words::{is_observable, takes_value, unknown};
 use super::topology;
 use crate::analysis::observables::{Choice, Input, OBSERVABLES, ObservableEntry, Options};
 use crate::analysis::{
@@ -158,11 +159,6 @@ impl FromArgMatches for Analyze {
     }
 }
 
-/// Whether a word is the name of an observable.
-fn is_observable(word: &OsStr) -> bool {
-    ObservableEntry::named(word).is_some()
-}
-
 /// Returns the clap command that parses the options of an observable.
 fn command(entry: &ObservableEntry) -> Command {
     let own = (entry.arguments)(Command::new(entry.name).bin_name(format!("md analyze {}", entry.name)));
@@ -243,10 +239,10 @@ impl Analyze {
 
     pub(super) fn execute(&self) -> Result<()> {
         let stems: Vec<PathBuf> = self.requests.iter().map(|request| self.stem(request)).collect();
+        let tables = self.table_paths();
+        let inputs = || self.common.files.iter().chain(&self.common.topology).chain(&tables).map(PathBuf::as_path);
         for file in stems.iter().flat_map(|stem| files(stem)) {
-            for input in &self.common.files {
-                super::files::check_new(&file, input, self.common.force)?;
-            }
+            super::files::check_new(&file, inputs(), self.common.force)?;
         }
         if let Some(folder) = &self.common.output_dir {
             std::fs::create_dir_all(folder).map_err(|error| Error::io(folder, error))?;
@@ -300,16 +296,25 @@ impl Analyze {
         common.print(&format!("time         {:.1} s\n", begin.elapsed().as_secs_f64()))
     }
 
+    /// Returns the paths of the energy tables that the observables use. Without tables on the command line, the paths
+    /// are those of the table beside the first trajectory, with its earlier parts.
+    fn table_paths(&self) -> Vec<PathBuf> {
+        let given: Vec<PathBuf> = self.common.tables().map(Path::to_owned).collect();
+        if !given.is_empty() || !self.requests.iter().any(|request| matches!(request.choice, Choice::OfTable(_))) {
+            return given;
+        }
+        let default = self.common.files[0].with_file_name(ENERGIES);
+        let beside = parts(default.parent().unwrap_or(Path::new("")), ENERGIES);
+        if beside.is_empty() { vec![default] } else { beside }
+    }
+
     /// Reads the energy table, if an observable needs it.
     fn table(&self) -> Result<Option<EnergyTable>> {
-        if !self.requests.iter().any(|request| matches!(request.choice, Choice::OfTable(_))) {
+        let paths = self.table_paths();
+        if paths.is_empty() {
             return Ok(None);
         }
-        let given: Vec<PathBuf> = self.common.tables().map(Path::to_owned).collect();
-        let default = self.common.files[0].with_file_name(ENERGIES);
-        let beside = || parts(default.parent().unwrap_or(Path::new("")), ENERGIES);
-        let paths = if given.is_empty() { beside() } else { given };
-        if let Some(path) = paths.iter().find(|path| !path.exists()).or(Some(&default).filter(|_| paths.is_empty())) {
+        if let Some(path) = paths.iter().find(|path| !path.exists()) {
             let problem = Problem::new("there is no energy table").in_file(path);
             return Err(problem.help("name the energy table of the run, for example out/energies.csv").into());
         }
@@ -383,28 +388,6 @@ fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// Whether `word` is an option of the command whose value is the next word.
-fn takes_value(command: &Command, word: &OsStr) -> bool {
-    let Some(word) = word.to_str() else { return false };
-    let option = |arg: &&Arg| match (word.strip_prefix("--"), word.strip_prefix('-')) {
-        (Some(long), _) => arg.get_long() == Some(long),
-        (None, Some(short)) => arg.get_short().is_some_and(|c| short == c.to_string()),
-        _ => false,
-    };
-    command.get_arguments().find(option).is_some_and(|arg| arg.get_action().takes_values())
-}
-
-/// Returns the error message for a word that is not an observable; the message suggests the observable with the most
-/// similar name.
-fn unknown(word: &str) -> String {
-    let nearest = crate::error::nearest(word, OBSERVABLES.iter().map(|entry| entry.name));
-    let tip = nearest.map_or(String::new(), |name| format!("; did you mean \"{name}\"?"));
-    format!(
-        "unknown observable \"{word}\"{tip}\nmd analyze --help lists the observables; options follow their observable, \
-         trajectories come last\n"
-    )
-}
-
 /// Whether a file is an energy table, by the extension of its name.
 fn is_table(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("csv"))
@@ -413,10 +396,10 @@ fn is_table(path: &Path) -> bool {
 /// Returns a progress bar for `frames` frames, which is hidden if standard error is not a terminal.
 fn progress_bar(frames: usize) -> ProgressBar {
     let bar = ProgressBar::new(frames as u64);
-    if let Ok(style) = ProgressStyle::with_template("{bar:24} {percent:>3} %  {pos} of {len} frames, {eta} left") {
-        bar.set_style(style);
+    match ProgressStyle::with_template("{bar:24} {percent:>3} %  {pos} of {len} frames, {eta} left") {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
     }
-    bar
 }
 
 impl Common {
@@ -496,3 +479,4 @@ impl Common {
 }
 
 mod spec;
+mod words;

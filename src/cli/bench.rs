@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
+use super::files::refuse_inputs;
 use super::input::{cache_folder, device, environment};
 use crate::bench::{
-    Case, DEFAULT_NAMES, Place, Prepared, Report, Roofline, Row, fft_table, gemm_table, markdown, measure_fft,
-    measure_gemm, phase_table, rank_table, regressions, roofline_svg, row_line, rows_header,
+    Case, DEFAULT_NAMES, Place, Prepared, Report, Roofline, Row, difference, fft_table, gemm_table, markdown,
+    measure_fft, measure_gemm, phase_table, rank_table, regressions, roofline_svg, row_line, rows_header,
 };
 use crate::compute::cuda::title;
 use crate::compute::{Core, CudaCore, HostCore};
@@ -75,12 +76,13 @@ impl Bench {
     pub(super) fn execute(&self) -> Result<bool> {
         let baseline = self.compare.as_deref().map(read_report).transpose()?;
         let (core, cases) = self.cases()?;
+        let (folders, overrides) = (folders(), self.overrides()?);
+        self.check_outputs(&cases, &folders, &overrides)?;
         let mut report = Report::new();
         if !self.markdown && !cases.is_empty() {
             super::print(&rows_header())?;
         }
         let mut missing = vec![];
-        let (folders, overrides) = (folders(), self.overrides()?);
         for case in &cases {
             if let Some(problem) = case.missing(&folders) {
                 missing.push(problem);
@@ -96,7 +98,7 @@ impl Bench {
         }
         missing.iter().for_each(|problem| super::say(&format!("this system is not measured: {problem}")));
         self.write(&report)?;
-        baseline.map_or(Ok(true), |baseline| compare(&baseline, &report))
+        self.compare.as_ref().zip(baseline).map_or(Ok(true), |(path, baseline)| compare(path, &baseline, &report))
     }
 
     /// Returns whether the benchmark of the compute core was requested, and the requested systems. One error lists all
@@ -112,6 +114,17 @@ impl Bench {
             return Err(Error::Input(problems));
         }
         Ok((self.names.iter().any(|name| name == CORE), cases.into_iter().flatten().collect()))
+    }
+
+    /// Returns an error if a file to write is one of the files that are read.
+    fn check_outputs(&self, cases: &[Case], folders: &[PathBuf], overrides: &[Override]) -> Result<()> {
+        for output in self.json.iter().chain(&self.roofline) {
+            refuse_inputs(output, self.compare.as_deref())?;
+            for case in cases.iter().filter(|case| case.missing(folders).is_none()) {
+                refuse_inputs(output, case.config(folders, overrides)?.inputs())?;
+            }
+        }
+        Ok(())
     }
 
     fn overrides(&self) -> Result<Vec<Override>> {
@@ -273,14 +286,14 @@ fn read_report(path: &Path) -> Result<Report> {
     })
 }
 
-/// Prints the systems that are slower than in `baseline` by more than the noise. Returns `true` if no system is slower.
-fn compare(baseline: &Report, report: &Report) -> Result<bool> {
+/// Prints the systems that are slower than in `baseline`, which was read from `path`, by more than the noise. Returns
+/// `true` if no system is slower, and an error if no measurement is in both reports.
+fn compare(path: &Path, baseline: &Report, report: &Report) -> Result<bool> {
     let (slower, compared) = regressions(baseline, report);
     if compared == 0 {
-        super::say(
-            "the reports cannot be compared: no measurement in the older report has the same system, threads, \
-             instruction set and device",
-        );
+        let problem = Problem::new(format!("nothing can be compared: {}", difference(baseline, report)));
+        let help = "measurements are compared if system, threads, instruction set and device are the same";
+        return Err(problem.in_file(path).help(help).into());
     }
     for regression in &slower {
         let (before, now) = (regression.before.median, regression.now.median);

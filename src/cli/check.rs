@@ -12,6 +12,7 @@ use super::launch::{on_ranks, same_input};
 use super::replicas::{self, Replicas};
 use crate::config::{Config, read_text};
 use crate::error::Result;
+use crate::observe::lock::check_place;
 use crate::observe::progress::counted;
 use crate::observe::trajectory::Format;
 use crate::prepare::{ConstrainedTerms, Prepared};
@@ -123,6 +124,7 @@ impl Check {
     }
 
     fn print(&self, config: &Config, replicas: Option<&Replicas<'_>>, engine: Option<&Engine>) -> Result<()> {
+        check_place(&config.plan.output.directory)?;
         let mut text = match replicas {
             Some(replicas) => described(replicas)?,
             None => plain(&config.plan, engine)?,
@@ -186,15 +188,24 @@ fn output(plan: &Plan, topology: &Topology) -> Result<String> {
             frames += stage.steps / every + u64::from(!has_start);
             has_start = stage.steps.is_multiple_of(every);
         }
-        let atoms = trajectory.selected(topology)?.map_or(topology.atoms.len(), |atoms| atoms.len());
-        let fields = u64::from(trajectory.velocities) + u64::from(trajectory.forces);
-        // estimate without compression: positions take `atom_bytes`, and velocities and forces take three f32 each
-        let bytes = frames as f64 * atoms as f64 * (Format::of_name(&trajectory.file)?.atom_bytes + 12 * fields) as f64;
-        Ok(format!("{frames} frames in {}, at most {:.1} MB", trajectory.file, bytes / 1e6))
+        let selected = trajectory.selected(topology)?.map(|atoms| topology.subset(&atoms));
+        let TrajectoryOptions { velocities, forces, images, .. } = *trajectory;
+        let vectors = [velocities, forces, images].map(u64::from).iter().sum();
+        let format = Format::of_name(&trajectory.file)?;
+        let bytes = format.most_bytes(selected.as_ref().unwrap_or(topology), frames, vectors);
+        Ok(format!("{frames} frames in {}, at most {}", trajectory.file, size(bytes)))
     };
     let files = plan.output.trajectories.iter().map(file).collect::<Result<Vec<String>>>()?;
     Ok(match files.is_empty() {
         true => format!("{directory}: no frames"),
         false => format!("{directory}: {}", files.join("; ")),
     })
+}
+
+/// Formats an upper bound of the size of a file, rounded up to kilobytes or to tenths of a megabyte.
+fn size(bytes: f64) -> String {
+    match (bytes / 1e3).ceil() {
+        kilobytes if kilobytes < 1e3 => format!("{kilobytes} kB"),
+        _ => format!("{:.1} MB", (bytes / 1e5).ceil() / 10.0),
+    }
 }

@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, CommandFactory};
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Command, CommandFactory};
 use clap_complete::{Shell, generate};
 
+use crate::analysis::observables::OBSERVABLES;
 use crate::config::{KeyEntry, key_entries};
 use crate::error::{Error, Result};
 
@@ -31,8 +33,27 @@ pub(super) struct Man {
 impl Completions {
     pub(super) fn execute(&self) -> Result<()> {
         let mut script = vec![];
-        generate(self.shell, &mut super::Arguments::command(), "md", &mut script);
+        generate(self.shell, &mut completed(self.shell), "md", &mut script);
         super::print(&String::from_utf8_lossy(&script))
+    }
+}
+
+/// Returns the command for which a script is generated. Words that the command line does not restrict have the values
+/// that the script offers.
+fn completed(shell: Shell) -> Command {
+    let command = super::Arguments::command();
+    let commands: Vec<String> = command.get_subcommands().map(|command| command.get_name().to_owned()).collect();
+    let words = key_entries().into_iter().map(|key| key.path).chain(commands);
+    // clap takes only texts that live as long as the process, which ends after the script
+    let words = PossibleValuesParser::new(words.map(|word| &*word.leak()).collect::<Vec<&'static str>>());
+    let command = command.mut_subcommand("help", |help| help.mut_arg("key", |key| key.value_parser(words)));
+    // the scripts of other shells would offer no files beside the observables; bash offers files if no word matches
+    match shell {
+        Shell::Bash => {
+            let names = PossibleValuesParser::new(OBSERVABLES.iter().map(|entry| entry.name));
+            command.mut_subcommand("analyze", |analyze| analyze.mut_arg("words", |words| words.value_parser(names)))
+        }
+        _ => command,
     }
 }
 

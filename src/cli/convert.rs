@@ -140,9 +140,8 @@ impl Convert {
             _ => None,
         };
         let others = [self.topology.as_ref(), coordinates.as_ref(), reference].into_iter().flatten();
-        for input in [&self.input].into_iter().chain(others).chain(parameters) {
-            super::files::check_new(&self.output, input, self.force)?;
-        }
+        let inputs = [&self.input].into_iter().chain(others).chain(parameters);
+        super::files::check_new(&self.output, inputs.map(PathBuf::as_path), self.force)?;
         super::files::destination(&self.output)
     }
 

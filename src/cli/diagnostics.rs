@@ -1,6 +1,7 @@
 //! Printing of error messages. A message has file, line and column, the faulty text, and advice on how to correct the
 //! error.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::io::{IsTerminal, Write};
 
@@ -25,20 +26,25 @@ pub(super) fn report(error: &Error) {
 }
 
 fn render(problem: &Problem) -> String {
-    let coloured = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let coloured = std::io::stderr().is_terminal() && shows_colours(|name| std::env::var_os(name));
     let theme = if coloured { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
     let mut text = String::new();
-    let handler = GraphicalReportHandler::new_themed(theme).with_width(WIDTH);
+    let handler = GraphicalReportHandler::new_themed(theme).with_width(super::width(std::io::stderr(), WIDTH));
     match handler.render_report(&mut text, &Shown::new(problem)) {
         Ok(()) => text,
         Err(_) => format!("error: {}\n", printable(&problem.to_string(), LONGEST)),
     }
 }
 
+/// Whether the environment variables allow colours on a terminal.
+fn shows_colours(variable: impl Fn(&str) -> Option<OsString>) -> bool {
+    variable("NO_COLOR").is_none() && variable("TERM").is_none_or(|kind| kind != "dumb")
+}
+
 /// Maximum number of problems shown, because one mistake may repeat on many lines.
 const SHOWN: usize = 20;
 
-/// Column at which messages are wrapped.
+/// Column at which messages are wrapped, unless the terminal is narrower.
 const WIDTH: usize = 120;
 
 /// Maximum length (bytes) of the message of a problem; [`HELP`] is the maximum length of the advice. The printed
@@ -119,5 +125,18 @@ impl Diagnostic for Shown<'_> {
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
         let span = self.problem.span.clone().filter(|_| self.source.is_some())?;
         Some(Box::new(std::iter::once(LabeledSpan::underline(span))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_without_colours_gets_none() {
+        let shown =
+            |name: &'static str, value: &'static str| shows_colours(|asked| (asked == name).then(|| value.into()));
+        assert!(shown("TERM", "xterm-256color") && shown("LANG", "C"));
+        assert!(!shown("TERM", "dumb") && !shown("NO_COLOR", "1"));
     }
 }

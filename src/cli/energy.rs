@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
+use super::files::refuse_inputs;
 use super::input::{Input, cache_folder};
 use crate::backend::{Energies, Evaluation};
 use crate::config::{Config, Override};
@@ -69,6 +70,9 @@ impl Energy {
             Override::text_option("--precision", "run.precision", word)
         });
         let config = self.input.read(precision.into_iter().collect())?;
+        for output in self.json.iter().chain(&self.forces) {
+            refuse_inputs(output, config.inputs())?;
+        }
         self.compute(&config).map_err(|error| config.source.locate(error))
     }
 

@@ -1,16 +1,24 @@
 //! Checks of the files that commands write.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Problem, Result};
 use crate::observe::replace::behind_link;
 
-/// Returns an error if the file at `output` exists and `force` is not set, or if `output` is `input`.
-pub(super) fn check_new(output: &Path, input: &Path, force: bool) -> Result<()> {
-    let place = |path: &Path| path.canonicalize().ok();
-    if place(output).is_some_and(|there| Some(there) == place(input)) {
-        return Err(Problem::new("input and output are the same file").in_file(output).into());
+/// Returns an error if the file at `output` is one of the files `inputs` that the command reads, also through links.
+pub(super) fn refuse_inputs<'a>(output: &Path, inputs: impl IntoIterator<Item = &'a Path>) -> Result<()> {
+    let place = |path: &Path| path.metadata().ok().filter(|found| found.is_file()).map(|file| (file.dev(), file.ino()));
+    let Some(there) = place(output) else { return Ok(()) };
+    match inputs.into_iter().any(|input| place(input) == Some(there)) {
+        true => Err(Problem::new("input and output are the same file").in_file(output).into()),
+        false => Ok(()),
     }
+}
+
+/// Returns an error if the file at `output` is one of the files `inputs`, or if it exists and `force` is not set.
+pub(super) fn check_new<'a>(output: &Path, inputs: impl IntoIterator<Item = &'a Path>, force: bool) -> Result<()> {
+    refuse_inputs(output, inputs)?;
     if output.exists() && !force {
         let problem = Problem::new("the file already exists").in_file(output);
         return Err(problem.help("choose another name, or replace the file with --force").into());

@@ -43,13 +43,15 @@ pub(super) struct Import {
 
 impl Import {
     pub(super) fn execute(&self) -> Result<()> {
-        if let Some(output) = &self.output {
-            self.inputs.iter().try_for_each(|input| check_new(output, input, self.force))?;
-        }
         let folder = self.output.as_deref().and_then(Path::parent).filter(|folder| !folder.as_os_str().is_empty());
         let folder = folder.unwrap_or(Path::new("."));
         let base = std::path::absolute(folder).map_err(|error| Error::io(folder, error))?;
-        let imported = import(&self.inputs, &self.files()?, &base)?;
+        let files = self.files()?;
+        if let Some(output) = &self.output {
+            let named = [&files.topology, &files.coordinates, &files.index, &files.reference].into_iter().flatten();
+            check_new(output, self.inputs.iter().chain(named).map(PathBuf::as_path), self.force)?;
+        }
+        let imported = import(&self.inputs, &files, &base)?;
         super::say(&report(&imported.remarks));
         match &self.output {
             None => super::print(&imported.text),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::config::{Config, Override, Replica};
+use crate::config::{Config, Override, Replica, read_text};
 use crate::error::{Error, Problem, Result};
 use crate::format::{self, known};
 use crate::run::Device;
@@ -71,6 +71,8 @@ fn of_another_kind(path: &Path) -> Option<Problem> {
         "toml" => return None,
         "mdp" => ("GROMACS mdp", format!("`md import {}` translates the file", path.display())),
         "mdin" => ("AMBER mdin", format!("`md import {}` translates the file", path.display())),
+        // a redirected file has no ending, and is an input file if it has the syntax of one
+        _ if read_text(path).is_ok_and(|text| text.parse::<toml::Table>().is_ok()) => return None,
         _ => {
             let help = "`md new input.toml` writes an input file, whose table [system] names topology and coordinates";
             (known::recognised(&format::read(path).ok()?)?, help.to_owned())

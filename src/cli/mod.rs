@@ -29,6 +29,7 @@ mod topology;
 mod verify;
 
 use std::io::Write;
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -87,7 +88,10 @@ pub fn main() -> ExitCode {
     // a write beyond the limit of file sizes then fails with an error, and does not end the process
     // SAFETY: the process has no other threads yet, and the signal is ignored from now on
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
-    let command = Arguments::parse().command;
+    let command = match Arguments::try_parse() {
+        Ok(arguments) => arguments.command,
+        Err(error) => return not_parsed(&error),
+    };
     match command.file().map_or(Ok(None), isolated::run) {
         Ok(Some(code)) => return code,
         Ok(None) => {}
@@ -138,6 +142,25 @@ impl Command {
             _ => None,
         }
     }
+}
+
+/// Prints the help text, the version, or the error of a command line that has no command to execute.
+fn not_parsed(error: &clap::Error) -> ExitCode {
+    let written = error.print().and_then(|()| std::io::stdout().flush());
+    match written {
+        Err(reason) if !error.use_stderr() && reason.kind() != std::io::ErrorKind::BrokenPipe => {
+            failed(&Error::io("standard output".as_ref(), reason))
+        }
+        _ => ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(u8::MAX)),
+    }
+}
+
+/// Returns the number of columns for text on `stream`: that of the terminal, but at most `most`; `most` if the stream
+/// is no terminal.
+fn width(stream: impl AsFd, most: usize) -> usize {
+    // a line of a message needs room for its indentation and a word
+    const LEAST: usize = 40;
+    terminal_size::terminal_size_of(stream).map_or(most, |(width, _)| usize::from(width.0).clamp(LEAST, most))
 }
 
 fn failed(error: &Error) -> ExitCode {

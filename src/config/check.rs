@@ -3,26 +3,39 @@
 use std::path::Path;
 
 use super::key::{Key, Kind};
+use super::place::Place;
 use super::value::{Table, Value};
 use crate::error::{Problem, nearest};
 use crate::observe::replace::directory;
 
-/// Reports every file that the input file names and that does not exist. Suggests the file with the most similar name
-/// in the same folder.
-pub(super) fn missing_files(table: &Table, problems: &mut Vec<Problem>) {
+/// File that an input file names.
+pub(super) struct NamedFile<'a> {
+    pub(super) path: &'a str,
+    key: &'a Key,
+    place: &'a Place,
+}
+
+/// Returns every file that the input file names.
+pub(super) fn named_files(table: &Table) -> Vec<NamedFile<'_>> {
+    let mut found = vec![];
     for (key, entry) in &table.entries {
         match (&key.kind, &entry.value) {
-            (_, Value::Table(nested)) => missing_files(nested, problems),
-            (_, Value::Tables(nested)) => nested.iter().for_each(|table| missing_files(table, problems)),
-            (Kind::File, Value::Text(text)) => {
-                problems.extend(missing_file(key, text).map(|problem| entry.place.problem(problem)));
-            }
-            (Kind::Files, Value::Texts(texts)) => {
-                texts.iter().for_each(|text| problems.extend(missing_file(key, text).map(|p| entry.place.problem(p))));
+            (_, Value::Table(nested)) => found.extend(named_files(nested)),
+            (_, Value::Tables(nested)) => found.extend(nested.iter().flat_map(named_files)),
+            (Kind::File, Value::Text(path)) => found.push(NamedFile { path, key, place: &entry.place }),
+            (Kind::Files, Value::Texts(paths)) => {
+                found.extend(paths.iter().map(|path| NamedFile { path, key, place: &entry.place }));
             }
             _ => {}
         }
     }
+    found
+}
+
+/// Returns the problem of every named file that does not exist. The advice is the file with the most similar name in
+/// the same folder.
+pub(super) fn missing_files(files: &[NamedFile<'_>]) -> impl Iterator<Item = Problem> {
+    files.iter().filter_map(|file| missing_file(file.key, file.path).map(|problem| file.place.problem(problem)))
 }
 
 /// Returns the problem of a path that is not a file; `None` if the path is a file.
@@ -46,6 +59,7 @@ fn missing_file(key: &Key, text: &str) -> Option<Problem> {
 pub(super) fn neighbour(path: &Path) -> Option<String> {
     let folder = directory(path);
     let entries = std::fs::read_dir(folder).ok()?;
-    let names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+    let files = entries.flatten().filter(|entry| entry.path().is_file());
+    let names: Vec<String> = files.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     nearest(path.file_name()?.to_str()?, names.iter().map(String::as_str)).map(str::to_owned)
 }

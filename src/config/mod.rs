@@ -30,7 +30,7 @@ mod value;
 mod words;
 mod write;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub use diff::physics_diff;
 pub use effective::{GivenSetting, given};
@@ -62,6 +62,8 @@ pub struct Config {
     /// random seed of `plan`, which is drawn anew each time the file is read; `None` if the file does not request a
     /// random seed
     pub drawn_seed: Option<u64>,
+    /// files that the input file names
+    files: Vec<PathBuf>,
     /// locations of the keys in the input file
     pub source: Source,
 }
@@ -143,14 +145,21 @@ impl Config {
         let mut resolver = resolve::Resolver { base, problems: std::mem::take(problems) };
         let table = resolver.root(&root);
         *problems = resolver.problems;
+        let named = check::named_files(&table);
         if reading.files {
-            check::missing_files(&table, problems);
+            problems.extend(check::missing_files(&named));
         }
+        let files = named.iter().map(|file| file.path.into()).collect();
         let plan = build::plan(&table, problems)?;
         let ensemble = replicas::ensemble(&table, &plan, problems);
         let report = table.table("output")?.boolean("report")?;
         let source = Source::new(path, text, root);
-        Some(Self { plan, effective: effective::write(&table), ensemble, report, drawn_seed, source })
+        Some(Self { plan, effective: effective::write(&table), ensemble, report, drawn_seed, files, source })
+    }
+
+    /// Returns the path of the input file and of every file that the input file names.
+    pub fn inputs(&self) -> impl Iterator<Item = &Path> {
+        [self.source.path()].into_iter().chain(self.files.iter().map(PathBuf::as_path))
     }
 }
 

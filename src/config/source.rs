@@ -42,6 +42,10 @@ impl Source {
         Self { path: path.to_owned(), newlines: Newlines::of(text), root }
     }
 
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Adds the locations in the input file, or the options of the command line, to the problems of an error that name
     /// a key. Problems that have a location already, and other errors, are returned unchanged.
     pub fn locate(&self, error: Error) -> Error {

@@ -7,6 +7,7 @@
 
 mod demux;
 mod operations;
+mod structure;
 mod target;
 mod topology;
 

@@ -4,12 +4,13 @@
 
 use std::path::{Path, PathBuf};
 
+use super::structure::{STRUCTURES, Structure};
 use crate::error::{Error, Problem, Result};
 use crate::format::{Coordinates, write_gro, write_mmcif, write_pdb_of, write_rst7};
 use crate::observe::replace::{directory, replace_synced};
 use crate::observe::trajectory::{
-    Contents, Fields, Format, Frame, FrameSink, FrameSource, Holds, Placement, Precision, Provenance, Spacing,
-    StoredFrame,
+    Contents, Fields, Format, Frame, FrameSink, FrameSource, Placement, Precision, Provenance, Spacing, StoredFrame,
+    Unread,
 };
 use crate::system::{Atom, Name, Topology};
 use crate::units::rounded_time;
@@ -50,26 +51,8 @@ enum Kind {
     Structure(Structure),
 }
 
-/// Format of an output file that holds a single structure.
-#[derive(Clone, Copy, PartialEq)]
-enum Structure {
-    Rst7,
-    Pdb,
-    Gro,
-    Mmcif,
-}
-
 /// Parts of the messages about positions that a trajectory format cannot store.
 const OUT_OF_RANGE: [&str; 2] = ["exceed the range of", "are outside the range of"];
-
-/// File name extensions of the formats of single structures.
-const STRUCTURES: [(&str, Structure); 5] = [
-    ("rst7", Structure::Rst7),
-    ("inpcrd", Structure::Rst7),
-    ("pdb", Structure::Pdb),
-    ("gro", Structure::Gro),
-    ("cif", Structure::Mmcif),
-];
 
 /// Options of an output file: number of frames, fields and precision.
 #[derive(Clone, Copy, Debug)]
@@ -160,8 +143,9 @@ impl<'a> Target<'a> {
     pub(super) fn finish(mut self) -> Result<Vec<String>> {
         match (self.kind, self.first.take()) {
             (Kind::Structure(structure), Some(frame)) => {
+                self.note_unheld(&frame);
                 self.write_structure(structure, frame)?;
-                return Ok(self.cut_names().into_iter().collect());
+                return Ok(self.warnings(None));
             }
             (Kind::Trajectory(format, precision), Some(first)) => {
                 let timestep = if first.step > 0 { first.time / first.step as f64 } else { 0.0 };
@@ -181,9 +165,27 @@ impl<'a> Target<'a> {
         if self.atoms.is_some() { &self.written } else { &self.system }
     }
 
-    /// Returns the warnings about a written trajectory; `of_sink` is the warning of the writer.
+    /// Returns the name of the format, and whether the format holds velocities and forces.
+    fn format(&self) -> (&'static str, bool, bool) {
+        match self.kind {
+            Kind::Trajectory(Format { name, holds, .. }, _) => (name, holds.velocities, holds.forces),
+            Kind::Structure(structure) => {
+                let (name, velocities) = structure.describe();
+                (name, velocities, false)
+            }
+        }
+    }
+
+    /// Records which requested fields the frame has, but the format cannot hold.
+    fn note_unheld(&mut self, frame: &StoredFrame) {
+        let (_, velocities, forces) = self.format();
+        self.unheld.velocities |= self.wanted.velocities && !velocities && !frame.velocities.is_empty();
+        self.unheld.forces |= self.wanted.forces && !forces && !frame.forces.is_empty();
+    }
+
+    /// Returns the warnings about a written file; `of_sink` is the warning of the writer of a trajectory.
     fn warnings(&self, of_sink: Option<&str>) -> Vec<String> {
-        let Kind::Trajectory(Format { name, .. }, _) = self.kind else { return vec![] };
+        let (name, ..) = self.format();
         let Fields { velocities, forces, .. } = self.unheld;
         let fields = match (velocities, forces) {
             (true, true) => Some("velocities and forces"),
@@ -209,13 +211,18 @@ impl<'a> Target<'a> {
         [of_sink, self.cut_names(), unheld, coarsened, renumbered].into_iter().flatten().collect()
     }
 
-    /// Returns a warning if the format holds data of the input that are not converted.
+    /// Returns a warning if the input has image flags, or observables that the format could hold: both are not
+    /// converted.
     pub(super) fn unread(&self, source: &dyn FrameSource) -> Option<String> {
-        let Kind::Trajectory(format, _) = self.kind else { return None };
-        let unread = source.unread().join(" and ");
-        (format.holds.observables && !unread.is_empty()).then(|| {
-            format!("{unread} of the input are left out: only positions, cells, velocities and forces are converted")
-        })
+        let holds_observables = matches!(self.kind, Kind::Trajectory(format, _) if format.holds.observables);
+        let Unread { images, observables } = source.unread();
+        let unread = match (images, observables && holds_observables) {
+            (true, true) => "image flags and observables",
+            (true, false) => "image flags",
+            (false, true) => "observables",
+            (false, false) => return None,
+        };
+        Some(format!("{unread} of the input are left out: only positions, cells, velocities and forces are converted"))
     }
 
     /// Returns a warning if the format has fewer columns than a written name has characters.
@@ -312,13 +319,9 @@ impl<'a> Target<'a> {
     }
 
     fn put(&mut self, frame: &StoredFrame) -> Result<()> {
+        self.note_unheld(frame);
         let here = match self.kind {
-            Kind::Trajectory(format, _) => {
-                let Holds { velocities, forces, .. } = format.holds;
-                self.unheld.velocities |= self.wanted.velocities && !velocities && !frame.velocities.is_empty();
-                self.unheld.forces |= self.wanted.forces && !forces && !frame.forces.is_empty();
-                self.taken(format, frame)
-            }
+            Kind::Trajectory(format, _) => self.taken(format, frame),
             Kind::Structure(_) => Fields::default(),
         };
         for (what, is_first, is_here, help) in [

@@ -21,6 +21,20 @@ const FILE_NAME: &str = ".md.lock";
 /// locking.
 const ATTEMPTS: usize = 10;
 
+/// Returns an error if there can be no folder at `directory`, because a file or a link to nothing is at this path or at
+/// the path of a parent folder.
+pub fn check_place(directory: &Path) -> Result<()> {
+    // the first ancestor that exists is the innermost, because there is nothing in a file
+    let Some(there) = directory.ancestors().find(|path| path.symlink_metadata().is_ok()) else { return Ok(()) };
+    match there.metadata() {
+        Ok(found) if found.is_dir() => Ok(()),
+        Err(_) if there.is_symlink() => Err(Error::io(there, "the link points to nothing, expected a folder")),
+        // a folder that another process has just removed
+        Err(_) => Ok(()),
+        Ok(_) => Err(Error::io(there, "this is a file, expected a folder")),
+    }
+}
+
 /// Lock on an output directory, held until dropped.
 #[derive(Debug)]
 pub struct OutputLock {
@@ -36,13 +50,11 @@ impl OutputLock {
     /// process, its computer, and the time at which the process took the lock.
     pub fn acquire(directory: &Path) -> Result<Self> {
         for _ in 0..ATTEMPTS {
-            match std::fs::create_dir_all(directory) {
-                Err(_) if directory.is_file() => return Err(Error::io(directory, "this is a file, expected a folder")),
-                Err(_) if directory.is_symlink() && !directory.exists() => {
-                    return Err(Error::io(directory, "the link points to nothing, expected a folder"));
+            if let Err(error) = std::fs::create_dir_all(directory) {
+                check_place(directory)?;
+                if error.kind() != ErrorKind::AlreadyExists {
+                    return Err(Error::io(directory, error));
                 }
-                Err(e) if e.kind() != ErrorKind::AlreadyExists => return Err(Error::io(directory, e)),
-                _ => {}
             }
             if let Some(lock) = Self::acquire_once(directory)? {
                 return Ok(lock);

@@ -153,6 +153,9 @@ fn what_cannot_be_done_is_said() {
     refused(&["rmsd", "other.h5"], "not a trajectory of md");
     refused(&["rmsd", TRAJECTORY, "--output", "there.h5"], "the file already exists");
     refused(&["rmsd", TRAJECTORY, "--output", "out/trajectory.h5", "--force"], "input and output are the same file");
+    refused(&["energies", TRAJECTORY, "--output", "out/energies", "--force"], "input and output are the same file");
+    let given = ["rg", "out/fine.xtc", "--topology", "there.h5", "--output", "there", "--force"];
+    refused(&given, "input and output are the same file");
     refused(&["pca", TRAJECTORY, "--stride", "100"], "at least two frames");
     refused(&["rg", "out/fine.xtc"], "add --topology FILE");
     refused(&["rg", "out/fine.xtc", "--topology", "out/few.dcd"], "contains no topology");

@@ -1,4 +1,4 @@
-//! Tests of `md energy` on coordinates that the stages of the input file cannot start from.
+//! Tests of `md energy`: coordinates that the stages of the input file cannot start from, and files that are written.
 
 use super::{failure, success, system, write_input};
 
@@ -27,4 +27,35 @@ fn energy_needs_neither_the_velocities_nor_the_cell_of_a_stage() {
     let staged = success(here, &["energy", "staged.toml"]);
     assert_eq!(staged, success(here, &["energy", "bare.toml"]));
     assert_eq!(staged.lines().count(), expected.lines().count());
+}
+
+/// Tests that an output option cannot name a file that the command reads, also behind a link.
+#[test]
+fn energy_does_not_overwrite_its_inputs() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    std::fs::create_dir(here.join("files")).unwrap();
+    for kind in ["prmtop", "rst7"] {
+        let name = format!("peptide-vacuum.{kind}.xz");
+        std::fs::copy(system("peptide-vacuum").join(&name), here.join("files").join(&name)).unwrap();
+    }
+    let files = here.join("files").canonicalize().unwrap();
+    let text = "[system]\ntopology = \"files/peptide-vacuum.prmtop.xz\"\ncoordinates = \"files/peptide-vacuum.rst7.xz\"\n\
+                [forces]\ncutoff = \"none\"\nelectrostatics = \"plain\"\n";
+    std::fs::write(here.join("input.toml"), text).unwrap();
+    std::os::unix::fs::symlink("input.toml", here.join("link.json")).unwrap();
+    std::fs::hard_link(files.join("peptide-vacuum.rst7.xz"), here.join("hard.npy")).unwrap();
+    let topology = files.join("peptide-vacuum.prmtop.xz");
+    for (option, output) in [
+        ("--json", "input.toml"),
+        ("--json", "link.json"),
+        ("--json", topology.to_str().unwrap()),
+        ("--forces", "files/../files/peptide-vacuum.rst7.xz"),
+        ("--forces", "hard.npy"),
+    ] {
+        let (code, message) = failure(here, &["energy", "input.toml", option, output]);
+        assert!(code == 2 && message.contains("input and output are the same file"), "{output}: {message}");
+    }
+    let written = ["energy", "input.toml", "--json", "energy.json", "--forces", "forces.npy"];
+    assert_eq!(success(here, &written), success(here, &written));
 }

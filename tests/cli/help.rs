@@ -34,6 +34,17 @@ fn seed_and_threads_accept_the_words_of_their_keys() {
 }
 
 #[test]
+fn a_help_text_that_cannot_be_written_is_an_error() {
+    let full = || std::process::Stdio::from(std::fs::File::options().write(true).open("/dev/full").unwrap());
+    for arguments in [&["--help"][..], &["--version"], &["run", "--help"], &["help"]] {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_md"));
+        let output = command.args(arguments).stdout(full()).output().unwrap();
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(5) && message.contains("standard output"), "{arguments:?}: {message}");
+    }
+}
+
+#[test]
 fn shells_complete_commands_and_options() {
     let folder = tempfile::tempdir().unwrap();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
@@ -41,8 +52,14 @@ fn shells_complete_commands_and_options() {
         assert!(script.contains("analyze") && script.contains("max-hours"), "{shell}");
         std::fs::write(folder.path().join(shell), script).unwrap();
     }
-    // completions that bash offers after "md an" and after "md run --max"
-    for (words, offered) in [("md an", "analyze"), ("md run --max", "--max-hours")] {
+    // words that bash offers: commands, options, observables, keys
+    for (words, offered) in [
+        ("md an", "analyze"),
+        ("md run --max", "--max-hours"),
+        ("md analyze rms", "rmsd"),
+        ("md help forces.cut", "forces.cutoff"),
+        ("md help ener", "energy"),
+    ] {
         let script = format!(
             "source ./bash; COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); \
              _md md \"${{COMP_WORDS[-1]}}\" \"${{COMP_WORDS[-2]}}\"; echo \"${{COMPREPLY[@]}}\""

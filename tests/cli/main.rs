@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test stops at the first surprise")]
 
+mod check;
 mod energy;
 mod help;
 
@@ -447,32 +448,6 @@ fn of_very_many_problems_some_are_shown() {
     let shown = |key: &str| message.contains(&format!("unknown key \"{key}\""));
     assert!(code == 2 && shown("key18") && !shown("key19"), "{message}");
     assert!(message.ends_with("and 49981 more problems\n"), "{message}");
-}
-
-#[test]
-#[expect(clippy::zombie_processes, reason = "wait4 waits for it, and tells its memory")]
-fn the_memory_said_before_a_run_is_right_to_a_factor_of_two() {
-    let folder = tempfile::tempdir().unwrap();
-    write_input(folder.path(), &system("water"), "pme = { alpha = \"3 1/nm\", grid = [128, 128, 128], order = 4 }");
-    let options = ["input.toml", "--set", "run.threads=8", "--set", "run.device=\"cpu\""];
-    let text = success(folder.path(), &[&["check"], &options[..]].concat());
-    let said = text.lines().find_map(|line| line.strip_prefix("memory       about ")).unwrap();
-    let said: f64 = said.trim_end_matches(" MB").parse().unwrap();
-    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_md"));
-    let child = child.current_dir(folder.path()).arg("energy").args(options);
-    let child = child.stdout(std::process::Stdio::null()).spawn().unwrap();
-    let (mut status, pid) = (0, libc::pid_t::try_from(child.id()).unwrap());
-    // SAFETY: a `rusage` with all bytes zero is valid, and `wait4` fills it; the child was just started and not
-    // waited for.
-    let usage = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        assert_eq!(libc::wait4(pid, &mut status, 0, &mut usage), pid);
-        usage
-    };
-    assert_eq!(status, 0);
-    // `ru_maxrss` is in kilobytes on Linux
-    let peak = usage.ru_maxrss as f64 * 1024.0 / 1e6;
-    assert!(said / peak < 2.0 && peak / said < 2.0, "said {said} MB, took {peak:.0} MB");
 }
 
 #[test]

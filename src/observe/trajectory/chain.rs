@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::{Format, FrameSource, StoredFrame};
+use super::{Format, FrameSource, StoredFrame, Unread};
 use crate::error::{Problem, Result};
 use crate::format::{Label, OTHER_VECTORS};
 use crate::system::Topology;
@@ -310,7 +310,7 @@ impl FrameSource for Chain {
         self.parts.iter().map(|part| part.source.skipped()).sum()
     }
 
-    fn unread(&self) -> Vec<&'static str> {
+    fn unread(&self) -> Unread {
         self.described().unread()
     }
 

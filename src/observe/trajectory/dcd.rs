@@ -38,6 +38,7 @@ pub(super) const FORMAT: Format = Format {
     name: "DCD",
     extension: "dcd",
     atom_bytes: 12,
+    frame_bytes: 80,
     holds: Holds { lossless: true, times: false, ..Holds::POSITIONS },
     files: &Records {
         name: "DCD",

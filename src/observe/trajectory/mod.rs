@@ -35,6 +35,7 @@
 mod batch;
 mod chain;
 mod compressed;
+mod contents;
 mod dcd;
 pub mod h5md;
 mod index;
@@ -55,6 +56,7 @@ use std::path::Path;
 
 pub use chain::{Chain, doubtful_times};
 pub use compressed::refuse_compressed;
+pub use contents::{Contents, Observable, Provenance, Spacing};
 pub use placement::Placement;
 pub use salvage::{Repair, Verification};
 pub use stored::StoredFrame;
@@ -96,6 +98,8 @@ pub struct Format {
     pub extension: &'static str,
     /// maximum number of bytes in which the format stores the position of an atom
     pub atom_bytes: u64,
+    /// maximum number of bytes of a frame in addition to the values of its atoms
+    pub frame_bytes: u64,
     /// data that the format can store in addition to positions and the cell
     pub holds: Holds,
     /// operations on files of this format
@@ -179,6 +183,11 @@ pub trait Files: Sync {
     /// directory. An intact file stays unchanged.
     fn repair(&self, path: &Path) -> Result<Repair>;
 
+    /// Returns the maximum number of bytes that a file of all atoms of `_topology` has in addition to its frames.
+    fn header_bytes(&self, _topology: &Topology) -> u64 {
+        2048
+    }
+
     /// Returns the names of other files, such as links or journals, that belong to the trajectory file `_name`.
     fn companions(&self, _name: &str) -> Vec<String> {
         vec![]
@@ -260,9 +269,9 @@ pub trait FrameSource: Send {
         0
     }
 
-    /// Returns the names of data that the file stores with every frame, but [`Self::read`] does not return.
-    fn unread(&self) -> Vec<&'static str> {
-        vec![]
+    /// Returns the data that the file stores with every frame, but [`Self::read`] does not return.
+    fn unread(&self) -> Unread {
+        Unread::default()
     }
 
     /// Whether the cell of the first frame has other lattice vectors than the file, which span the same lattice.
@@ -296,6 +305,14 @@ pub trait FrameSource: Send {
 }
 
 impl Format {
+    /// Returns an upper bound of the size in bytes of a file of `frames` frames, whose atoms are those of `topology`.
+    /// Each atom of a frame has `vectors` vectors in addition to its position, such as velocities.
+    pub fn most_bytes(&self, topology: &Topology, frames: u64, vectors: u64) -> f64 {
+        let atom = self.atom_bytes + vectors * size_of::<[f32; 3]>() as u64;
+        let frame = self.frame_bytes + topology.atoms.len() as u64 * atom;
+        self.files.header_bytes(topology) as f64 + frames as f64 * frame as f64
+    }
+
     /// Returns the format for the file name extension of `name`. The [`Problem`] lists all known extensions.
     pub fn of_name(name: &str) -> std::result::Result<&'static Format, Problem> {
         let extension = Path::new(name).extension().and_then(|extension| extension.to_str()).unwrap_or_default();
@@ -375,6 +392,15 @@ pub fn open(path: &Path) -> Result<Box<dyn FrameSource>> {
     Format::of_file(path)?.files.open(path)
 }
 
+/// Data that a file stores with every frame, but that are not read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unread {
+    /// whether the file stores image flags
+    pub images: bool,
+    /// whether the file stores observables
+    pub observables: bool,
+}
+
 /// Optional fields that the frames of a trajectory have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Fields {
@@ -400,66 +426,6 @@ pub enum Precision {
     Decimals3,
     /// multiples of 1e-4 nm: about 6 bytes per atom, error of each coordinate at most 0.5e-4 nm
     Decimals4,
-}
-
-/// Name and unit of a number that is stored with every frame.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Observable {
-    /// name, e.g. `potential_energy`. The observables `potential_energy`, `kinetic_energy` and `temperature` are also
-    /// stored under MDTraj's names
-    pub name: String,
-    /// unit in H5MD notation, for example `kJ mol-1`; empty for a quantity without a unit
-    pub unit: String,
-}
-
-/// Origin of a trajectory: run, program version, computer, author and input.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Provenance {
-    /// identifier of the run, the same in all files of the run
-    pub run_id: String,
-    /// version of md
-    pub version: String,
-    /// source revision (Git commit) from which md was built; empty if unknown
-    pub commit: String,
-    /// name of the computer on which the trajectory was created
-    pub host: String,
-    /// name of the author of the trajectory, if known
-    pub author: String,
-    /// text of the input file of the run, unchanged
-    pub input: String,
-    /// random seed of the run
-    pub seed: u64,
-}
-
-/// Properties of a new trajectory file. A format stores those properties for which it has fields.
-#[derive(Clone, Copy, Debug)]
-pub struct Contents<'a> {
-    /// topology of the written atoms: atoms, residues and bonds
-    pub topology: &'a Topology,
-    /// conversion from the positions of a frame to the positions that the file stores
-    pub placement: Placement<'a>,
-    /// whether every frame has a cell
-    pub periodic: bool,
-    /// optional fields that all frames have
-    pub fields: Fields,
-    /// storage of positions, raw or rounded
-    pub precision: Precision,
-    /// names and units of the numbers that are stored with every frame; there should be at most about ten, because each
-    /// number needs a flush in every frame
-    pub observables: &'a [Observable],
-    /// origin of the trajectory
-    pub provenance: &'a Provenance,
-    /// interval between frames, for formats that do not store the time of each frame
-    pub spacing: Spacing,
-}
-
-/// Constant interval between the frames of a trajectory.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spacing {
-    /// number of steps between frames
-    pub steps: u64,
-    /// time step, ps
-    pub timestep: f64,
 }
 
 /// Frame to write, with all atoms in topology order. A field that the trajectory does not store may be an empty slice.

@@ -24,6 +24,7 @@ pub(super) const FORMAT: Format = Format {
     name: "AMBER NetCDF",
     extension: "nc",
     atom_bytes: 12,
+    frame_bytes: 64,
     holds: Holds { velocities: true, forces: true, lossless: true, ..Holds::POSITIONS },
     files: &Records {
         name: "AMBER NetCDF",

@@ -21,6 +21,7 @@ pub(super) const FORMAT: Format = Format {
     name: "PDB",
     extension: "pdb",
     atom_bytes: 82,
+    frame_bytes: 256,
     holds: Holds { rounded: true, names: true, ..Holds::POSITIONS },
     files: &Records { name: "PDB", recognises: is_pdb, create: Pdb::create, open: Pdb::open },
 };

@@ -24,6 +24,7 @@ pub(super) const FORMAT: Format = Format {
     name: "TRR",
     extension: "trr",
     atom_bytes: 12,
+    frame_bytes: 120,
     holds: Holds { velocities: true, forces: true, lossless: true, ..Holds::POSITIONS },
     files: &Records {
         name: "TRR",

@@ -24,6 +24,7 @@ pub(super) const FORMAT: Format = Format {
     name: "XTC",
     extension: "xtc",
     atom_bytes: 12,
+    frame_bytes: 96,
     holds: Holds { rounded: true, ..Holds::POSITIONS },
     files: &Records {
         name: "XTC",

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::foreign::ForeignReader;
 use super::layout;
+use super::names::mdtraj_topology;
 use super::{TrajectoryInfo, TrajectoryReader, TrajectoryWriter, info, repair, verify};
 use crate::error::{Problem, Result};
 use crate::observe::extent::{Extent, Mark};
@@ -11,6 +12,7 @@ use crate::observe::trajectory::refusal::other_settings;
 use crate::observe::trajectory::{
     Contents, Description, Fields, Files, Format, Frame, FrameSink, FrameSource, Holds, Precision, Repair, Verification,
 };
+use crate::system::Topology;
 use crate::units::rounded_time;
 
 /// Description of the H5MD format, for the list of all formats.
@@ -18,6 +20,7 @@ pub(in crate::observe::trajectory) const FORMAT: Format = Format {
     name: "H5MD",
     extension: "h5md",
     atom_bytes: 12,
+    frame_bytes: 512,
     holds: Holds {
         velocities: true,
         forces: true,
@@ -122,6 +125,17 @@ impl Files for H5md {
             return Err(problem.in_file(path).help("`md convert --end` writes the frames before the damage").into());
         }
         repair(path)
+    }
+
+    /// Returns the size of the static part. Apart from the topology, at most 35 kB were measured: groups, attributes,
+    /// and the first chunk of each time series. The remaining bytes are for a longer input file and for more
+    /// temperature groups.
+    fn header_bytes(&self, topology: &Topology) -> u64 {
+        const FILE: usize = 48_000;
+        // mass and charge in f64, element in i32, identity in i64
+        const ATOM: usize = 28;
+        let json = mdtraj_topology(topology).map_or(0, |json| json.len());
+        (FILE + json + ATOM * topology.atoms.len() + size_of::<[i64; 2]>() * topology.connectivity.len()) as u64
     }
 
     /// Returns the names of the journal and of the link `*.h5`. The link exists because MDTraj requires the extension

@@ -12,7 +12,7 @@ use super::superblock::Superblock;
 use crate::cell::PeriodicCell;
 use crate::error::{Error, Problem, Result};
 use crate::observe::trajectory::batch::read_and_decode;
-use crate::observe::trajectory::{FrameSource, Precision, StoredFrame, widen};
+use crate::observe::trajectory::{FrameSource, Precision, StoredFrame, Unread, widen};
 use crate::system::Topology;
 use crate::vec3::Vec3;
 
@@ -132,10 +132,8 @@ impl FrameSource for TrajectoryReader {
         }
     }
 
-    fn unread(&self) -> Vec<&'static str> {
-        let held =
-            [(self.datasets.fields().image, "image flags"), (!self.datasets.observables().is_empty(), "observables")];
-        held.into_iter().filter(|(is_held, _)| *is_held).map(|(_, name)| name).collect()
+    fn unread(&self) -> Unread {
+        Unread { images: self.datasets.fields().image, observables: !self.datasets.observables().is_empty() }
     }
 
     fn cut_off(&self) -> Option<String> {

@@ -65,15 +65,17 @@ impl TrajectoryWriter {
             std::io::ErrorKind::AlreadyExists => exists_already(path),
             _ => Error::io(path, e.error),
         })?;
-        link_for_mdtraj(path);
         sync_directory(path)?;
         Self::continue_with(path, contents, None)
     }
 
     /// Continues a trajectory as [`Self::append`] does. Positions are converted according to the `placement` in
-    /// `contents`.
+    /// `contents`. The link `*.h5` is created again if it is missing.
     pub(super) fn continue_with(path: &Path, contents: &Contents<'_>, checkpointed: Option<Extent>) -> Result<Self> {
-        Self::append_by(path, checkpointed, Some(Placer::new(contents.topology, contents.placement)), File::start_swmr)
+        let placer = Placer::new(contents.topology, contents.placement);
+        let writer = Self::append_by(path, checkpointed, Some(placer), File::start_swmr)?;
+        link_for_mdtraj(path);
+        Ok(writer)
     }
 
     /// Continues an existing trajectory of all atoms after its first `checkpointed.count` frames, or after all frames
@@ -383,6 +385,11 @@ mod tests {
 
     /// Creates an H5MD trajectory of one atom, without frames.
     fn empty(path: &Path, periodic: bool) {
+        with_contents(periodic, |contents| TrajectoryWriter::create(path, contents)).unwrap().close().unwrap();
+    }
+
+    /// Calls `act` with the properties of a trajectory of one atom.
+    fn with_contents<R>(periodic: bool, act: impl FnOnce(&Contents<'_>) -> R) -> R {
         let name = Name::new("AR");
         let atom = Atom { name, type_name: name, element: 18, mass: 39.948, charge: 0.0, lj_type: 0, residue: 0 };
         let residues = vec![Residue { name, number: 1, first: 0 }];
@@ -397,7 +404,7 @@ mod tests {
             provenance: &Provenance::default(),
             spacing: Spacing { steps: 1, timestep: 0.0 },
         };
-        TrajectoryWriter::create(path, &contents).unwrap().close().unwrap();
+        act(&contents)
     }
 
     /// Tests that the HDF5 library caches only chunks that are being filled, because a flush visits all chunks in the
@@ -414,6 +421,16 @@ mod tests {
             let chunk = dataset.chunk().unwrap().iter().product::<usize>() * dataset.dtype().unwrap().size();
             assert!(kept.nslots == 1 && kept.nbytes >= chunk, "{name}: {kept:?} for chunks of {chunk} bytes");
         }
+    }
+
+    #[test]
+    fn a_missing_link_is_created_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, link) = (directory.path().join("a.h5md"), directory.path().join("a.h5"));
+        empty(&path, false);
+        fs::remove_file(&link).unwrap();
+        with_contents(false, |contents| TrajectoryWriter::continue_with(&path, contents, None)).unwrap();
+        assert_eq!(fs::read_link(&link).unwrap(), Path::new("a.h5md"));
     }
 
     #[test]
