@@ -120,7 +120,7 @@ fn faults_of_options_and_files_are_those_of_the_user() {
         (vec!["convert", "x.gro", "o.gro", "--frame", "-1"], "invalid value '-1' for '--frame <N>'"),
         (vec!["convert", "x.gro", "o.xtc", "--precision", "-0.01 nm"], "--precision: "),
         (vec!["convert", "x.gro", "o.gro", "--as-stored"], "--as-stored applies only with --center or --align"),
-        (vec!["run", "x.toml", "--seed", "-3"], "invalid value '-3' for '--seed <N>'"),
+        (vec!["run", "x.toml", "--seed", "-3"], "--seed -3: run.seed must be a whole number, at least 0"),
         (vec!["select", "all", "x.gro", "--index", "A B"], "--index: \"A B\" cannot be the name of a group"),
         (vec!["info", "exchange.csv"], "`md demux` sorts trajectories by state"),
         (vec!["info", "run.log"], "the log of a run"),
