@@ -3,7 +3,8 @@
 //! The text is parsed to raw values with their positions (`raw`). Presets are expanded to stages (`stages`).
 //! Command-line options and the settings of a replica (`replicas`) override raw values. Values are checked against the
 //! table of keys ([`keys`], `resolve`) and assembled into a plan (`build`). [`crate::run::load`] reads the files that a
-//! plan names. Start reading the code at [`Config::parse`].
+//! plan names. Problems that are found after the input file was read get their positions from [`Source`]. Start reading
+//! the code at [`Config::parse`].
 
 mod build;
 mod check;

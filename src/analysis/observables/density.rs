@@ -11,6 +11,8 @@ use crate::observe::trajectory::StoredFrame;
 use crate::system::Atom;
 use crate::units::DENSITY;
 
+/// Names of the axes of a cell.
+const AXES: [&str; 3] = ["x", "y", "z"];
 /// Change of a tilt between two frames above which a lattice vector was replaced by another one. A replacement changes
 /// the tilt by one.
 const OTHER_VECTOR: f64 = 0.5;
@@ -25,7 +27,7 @@ pub(super) struct DensityOptions {
     #[arg(long, value_name = "TEXT", default_value = "all")]
     select: String,
     /// Axis of the cell: x, y and z stand for the lattice vectors a, b and c of the reduced cell
-    #[arg(long, value_parser = ["x", "y", "z"], default_value = "z")]
+    #[arg(long, value_parser = AXES, default_value = "z")]
     axis: String,
     /// Quantity: mass (kg/m³), charge (e/nm³) or number (1/nm³)
     #[arg(long, value_parser = ["mass", "charge", "number"], default_value = "mass")]
@@ -57,7 +59,7 @@ impl Options for DensityOptions {
             }
             None => None,
         };
-        let axis = ["x", "y", "z"].iter().position(|axis| self.axis == *axis).unwrap_or(2);
+        let axis = AXES.iter().position(|axis| self.axis == *axis).unwrap_or(2);
         let bins = self.bins as usize;
         Ok(Box::new(Profile {
             group,
@@ -148,7 +150,7 @@ impl Observable for Profile {
         if let Some(before) = &self.cell {
             let (now, before) = (self.tilts(&cell), self.tilts(before));
             if now.iter().zip(&before).any(|(now, before)| (now - before).abs() > OTHER_VECTOR) {
-                let axis = ["x", "y", "z"][self.axis];
+                let axis = AXES[self.axis];
                 let message = format!(
                     "the cell changes its shape so much that the reduced lattice vectors from the frame at {time} ps on \
                      are other vectors of the lattice. A profile along {axis} would mix two directions"
@@ -189,7 +191,7 @@ impl Observable for Profile {
             plots: vec![Plot {
                 suffix: "",
                 title: format!("{} density: {}", self.title, self.group.text),
-                x: Axis::between(format!("{} / nm", ["x", "y", "z"][self.axis]), [start, start + length]),
+                x: Axis::between(format!("{} / nm", AXES[self.axis]), [start, start + length]),
                 y: Axis::new(format!("density / {words}")),
                 layers: vec![Layer::Line {
                     label: String::new(),

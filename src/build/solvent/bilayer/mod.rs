@@ -4,7 +4,8 @@
 //! Copies of an equilibrated patch fill the cell along x and y. Lipids at the boundary of the cell are therefore in
 //! contact with periodic images, as in the patch. The distance between the solute and its images is at least twice the
 //! padding. Along z, the cell extends beyond the outermost atoms of lipids and solute by the padding on each side.
-//! Module [`place`] defines which lipids are removed.
+//! Module [`place`] defines which lipids are removed, and module [`refit`] which of them return in another
+//! conformation.
 //!
 //! Water is kept out of the hydrocarbon core, except in pores of the solute ([`section`]). The core is the region where
 //! |z| is below the mean height of the carbonyl carbons.

@@ -1,9 +1,10 @@
 //! Placement of a bilayer patch around a solute: the shift and rotation at which the fewest lipids are removed.
 //!
 //! A lipid is removed if it clashes with the solute. A lipid is also removed if more atoms of the lipid are in enclosed
-//! regions of the cross-sections (pores) than in open regions. Finally, lipids are removed from the leaflet with the
-//! larger total area of lipids and solute, until the total areas of the two leaflets differ by at most half the area of
-//! a lipid. The lipids nearest to the solute are removed first.
+//! regions of the cross-sections (pores) than in open regions. Lipids that clash return in another conformation if one
+//! fits ([`super::refit`]). Finally, lipids are removed from the leaflet with the larger total area of lipids and
+//! solute, until the total areas of the two leaflets differ by at most half the area of a lipid. The lipids nearest to
+//! the solute are removed first.
 
 use md_engine::cell::PeriodicCell;
 use md_engine::neighbours::Neighbours;

@@ -8,13 +8,14 @@
 
 use std::f64::consts::TAU;
 
+use md_engine::arrays::from_fn;
 use md_engine::vec3::{Vec3, vec3};
 
 use super::place::{ATOMS_APART, Crowd, HEAVY_APART, Lattice, Layout, Obstacles, Removed};
 use super::voxels::Voxels;
 
 /// Number of rotations about the normal that are tried for each conformation.
-const ROTATIONS: u32 = 24;
+const ROTATIONS: usize = 24;
 /// Distance (nm) between adjacent places that are tried, a quarter of the thickness of a hydrocarbon chain.
 const SPACING: f64 = 0.1;
 /// Largest distance (nm) of a lipid from the place of the removed lipid. Lipids are about 0.8 nm apart, so that the
@@ -31,13 +32,14 @@ impl Lattice<'_> {
     pub(super) fn refit(&self, layout: &mut Layout, obstacles: &Obstacles, room: [f64; 2]) {
         let clashing: Vec<usize> =
             (0..layout.lipids.len()).filter(|&index| layout.removed[index] == Some(Removed::Clash)).collect();
+        let conformations = [true, false].map(|upper| self.conformations(upper));
         for index in clashing {
             let upper = layout.is_upper[index];
             let leaflet = usize::from(!upper);
             if layout.left(upper) as f64 + 0.5 > room[leaflet] {
                 continue;
             }
-            if let Some(lipid) = self.other_conformation(layout, obstacles, index) {
+            if let Some(lipid) = self.other_conformation(layout, obstacles, index, &conformations[leaflet]) {
                 layout.lipids[index] = lipid;
                 layout.removed[index] = None;
                 layout.refitted[leaflet] += 1;
@@ -45,10 +47,16 @@ impl Lattice<'_> {
         }
     }
 
-    /// Returns the positions (nm) of a lipid in another conformation near its place; `None` if no conformation fits.
-    fn other_conformation(&self, layout: &Layout, obstacles: &Obstacles, index: usize) -> Option<Vec<Vec3>> {
+    /// Returns the positions (nm) of a lipid in another conformation near its place; `None` if none of the
+    /// `conformations` fits.
+    fn other_conformation(
+        &self,
+        layout: &Layout,
+        obstacles: &Obstacles,
+        index: usize,
+        conformations: &[Vec<Vec3>],
+    ) -> Option<Vec<Vec3>> {
         let is_heavy = self.patch.heavy();
-        let conformations = self.conformations(layout.is_upper[index]);
         let axis = center(&layout.lipids[index]);
         let place = vec3(axis.x, axis.y, self.middle);
         let reach = FARTHEST + conformations.iter().flatten().map(|site| site.x.hypot(site.y)).fold(0.0, f64::max);
@@ -60,14 +68,14 @@ impl Lattice<'_> {
         for &site in obstacles.heavy.iter().chain(&heavy) {
             blocked.mark(self.cell.minimum_image(site - place), HEAVY_APART);
         }
+        let turns: [_; ROTATIONS] = from_fn(|turn| (TAU * turn as f64 / ROTATIONS as f64).sin_cos());
         for [x, y] in places() {
             let axis = place + vec3(x, y, 0.0);
             if obstacles.sections.is_pore(self.cell.wrap(axis).0) {
                 continue;
             }
-            for conformation in &conformations {
-                for turn in 0..ROTATIONS {
-                    let (sin, cos) = (TAU * f64::from(turn) / f64::from(ROTATIONS)).sin_cos();
+            for conformation in conformations {
+                for (sin, cos) in turns {
                     let turned = |p: &Vec3| vec3(cos * p.x - sin * p.y + x, sin * p.x + cos * p.y + y, p.z);
                     let mut sites = conformation.iter().zip(&is_heavy);
                     if sites.any(|(site, is_heavy)| *is_heavy && blocked.contains(turned(site))) {

@@ -1,5 +1,6 @@
 //! Voxels near points: a test that is much faster than a search for neighbours.
 
+use md_engine::arrays::map;
 use md_engine::vec3::{Vec3, vec3};
 
 /// Voxels of a box, each with the mark whether a point of the voxel may be near one of several centers.
@@ -47,7 +48,7 @@ impl Voxels {
         if at.x < 0.0 || at.y < 0.0 || at.z < 0.0 {
             return false;
         }
-        let [i, j, k] = [at.x, at.y, at.z].map(|x| (x / self.edge) as usize);
+        let [i, j, k] = map(at.to_array(), |x| (x / self.edge) as usize);
         (i < self.counts[0] && j < self.counts[1] && k < self.counts[2])
             && self.marked[(k * self.counts[1] + j) * self.counts[0] + i]
     }
