@@ -9,7 +9,7 @@ use crate::ensemble::exchange::{Conditions, Exchange};
 use crate::ensemble::thermostat::Thermostat;
 use crate::error::Problem;
 use crate::restraint::{Potential, VariableKind};
-use crate::run::{Dynamics, Interval, Plan, Restraint, Stage, StageKind, TuningMethod};
+use crate::run::{Dynamics, ElectrostaticsSpec, Interval, Plan, PmeSpec, Restraint, Stage, StageKind, TuningMethod};
 use crate::select::needs_positions;
 
 /// Returns the number of steps between exchange attempts, for an ensemble of replicas with the stages of `plan`; `None`
@@ -55,11 +55,17 @@ pub(super) fn exchange(table: &Table, replicas: &[Replica], plan: &Plan, problem
                    different restraints";
         refuse(why.to_owned(), "give the restraint a center and no rate");
     }
-    if table.is_given("solute_temperature") && plan.run.tuning == TuningMethod::Off {
-        wrong("with tuning = \"off\" each state would have its own PME grid", "remove run.tuning");
-    }
-    if plan.run.tuning == TuningMethod::Measure {
-        wrong("with tuning = \"measure\" each replica would choose its own PME grid", "remove run.tuning");
+    let chooses_grid =
+        matches!(plan.forces.electrostatics, ElectrostaticsSpec::Pme(PmeSpec::ForceError(_) | PmeSpec::Spacing { .. }));
+    let mend = "remove run.tuning, or give alpha and grid of forces.pme";
+    match plan.run.tuning {
+        TuningMethod::Off if chooses_grid && table.is_given("solute_temperature") => {
+            wrong("with tuning = \"off\" each state would have its own PME grid", mend);
+        }
+        TuningMethod::Measure if chooses_grid => {
+            wrong("with tuning = \"measure\" each replica would choose its own PME grid", mend);
+        }
+        _ => {}
     }
     attempts(inner, name, dynamics, problems)
 }

@@ -100,14 +100,16 @@ fn pull_coordinates_agree_with_gromacs() {
 
 #[test]
 fn what_the_pull_code_has_more_is_said() {
-    let head = "pull = yes\npull-ncoords = 9\npull-group1-name = Protein\npull-group2-name = SOL\npull-group3-name = C\n\
+    let head = "pull = yes\npull-ncoords = 11\npull-group1-name = Protein\npull-group2-name = SOL\npull-group3-name = C\n\
         pull-group4-name = Water\npull-group4-weights = 1 2\n";
     let coordinates = "pull-coord1-groups = 1 2\npull-coord1-k = 1000\npull-coord1-init = 1\n\
         pull-coord2-groups = 1 3\npull-coord2-dim = N N Y\npull-coord2-type = flat-bottom\npull-coord2-init = 1.5\npull-coord2-k = 20\n\
         pull-coord3-groups = 0 1\npull-coord4-geometry = cylinder\npull-coord5-groups = 1 4\npull-coord5-k = 1\n\
         pull-coord6-groups = 1 2\npull-coord6-geometry = direction\npull-coord6-vec = 0 0 1\n\
         pull-coord7-groups = 1 2\npull-coord7-start = yes\npull-coord7-init = 0.1\npull-coord7-k = 3\n\
-        pull-coord8-groups = 1 2\npull-coord8-type = constraint\npull-coord9-groups = 1 2\n";
+        pull-coord8-groups = 1 2\npull-coord8-type = constraint\npull-coord9-groups = 1 2\n\
+        pull-coord10-geometry = angle\npull-coord10-groups = 2 1 2 3\npull-coord10-dim = Y Y N\npull-coord10-k = 9\n\
+        pull-coord11-groups = 1 2\npull-coord11-start = yes\npull-coord11-type = flat-bottom\npull-coord11-k = 3\n";
     let imported = text("x.mdp", &format!("{head}{coordinates}"));
     assert_eq!(imported.plan.stages[0].restraints.len(), 1);
     let said = &imported.remark("pull").text;
@@ -118,9 +120,11 @@ fn what_the_pull_code_has_more_is_said() {
         "coordinate 4: md does not support the geometry cylinder",
         "coordinate 5: md has no atom weights",
         "coordinate 6: md has no signed component",
-        "coordinate 7: md has no walls and no offsets",
+        "coordinate 7: md has no references with an offset from the initial value",
         "coordinate 8: md does not support pulling of type constraint",
         "coordinate 9: k = 0",
+        "coordinate 10: md has no angle or dihedral of projected vectors",
+        "coordinate 11: md has no walls relative to the initial value",
     ] {
         assert!(said.contains(expected), "{expected}\n{said}");
     }

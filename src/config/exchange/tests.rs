@@ -5,6 +5,9 @@ const LANGEVIN: &str = "thermostat = { kind = \"langevin\", temperature = \"300 
 const LIST: &str = "temperature = [\"300 K\", \"305 K\"]";
 
 const PRESSURES: &str = "pressure = [\"1 bar\", \"200 bar\"]";
+const SOLUTES: &str = "solute_temperature = [\"300 K\", \"330 K\"]";
+const SOLUTE: &str = "scaled_solute = { select = \"protein\" }";
+const GRID: &str = "pme = { alpha = \"3.4 1/nm\", grid = [30, 30, 30] }";
 const NPT: &str = "barostat = { kind = \"monte-carlo\" }";
 
 /// Returns a thermostat at 300 K with one temperature group.
@@ -41,6 +44,9 @@ fn what_has_no_known_ensemble_is_refused_with_its_reason() {
         (andersen, LIST),
         (format!("{}\n{NPT}", grouped("select = \"water\", temperature = \"300 K\"")), PRESSURES),
         (format!("{}\n{NPT}", grouped("select = \"water\", coupling_time = \"2 ps\"")), PRESSURES),
+        (format!("{LANGEVIN}\n[run]\ntuning = \"measure\"\n[forces]\nelectrostatics = \"reaction-field\""), LIST),
+        (format!("{LANGEVIN}\n[run]\ntuning = \"measure\"\n[forces]\n{GRID}"), LIST),
+        (format!("{LANGEVIN}\n[run]\ntuning = \"off\"\n[forces]\n{SOLUTE}\n{GRID}"), SOLUTES),
     ] {
         assert_eq!(problems(&stage, ensemble, "20 fs"), [""; 0], "{stage}");
     }
@@ -84,6 +90,7 @@ fn what_has_no_known_ensemble_is_refused_with_its_reason() {
             "the last stage, which must be a stage of dynamics",
         ),
         (format!("{LANGEVIN}\n[run]\ntuning = \"measure\""), LIST, "20 fs", "its own PME grid"),
+        (format!("{LANGEVIN}\n[run]\ntuning = \"off\"\n[forces]\n{SOLUTE}"), SOLUTES, "20 fs", "its own PME grid"),
         (format!("{LANGEVIN}\n{NPT}\n{}", last("")), PRESSURES, "20 fs", "has no barostat"),
         (LANGEVIN.to_owned(), LIST, "182 fs", "ends before the first attempt"),
         (format!("{LANGEVIN}\n{NPT}\n{}", last("")), LIST, "20 fs", "would give each replica its own volume"),

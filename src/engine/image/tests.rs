@@ -155,6 +155,29 @@ proptest! {
     }
 }
 
+proptest! {
+    /// Many single atoms that have moved by less than their distances. The deviation after superposition in the images
+    /// of the fit is not larger than the deviation without superposition in the nearest images.
+    #[test]
+    fn many_small_parts_fit(
+        cell in cells(),
+        points in vec(([0.0f64..1.0, 0.0..1.0, 0.0..1.0], [-0.2f64..0.2, -0.2..0.2, -0.2..0.2], [-1..=1, -1..=1, -1..=1]), 40),
+    ) {
+        let parts = Parts::new(&Molecules::from_bonds(40, &[]), &(0..40).collect::<Vec<_>>());
+        let mut target: Vec<Vec3> = points.iter().map(|(at, ..)| cell.to_cartesian(Vec3::from(*at))).collect();
+        let gathered = parts.gather(&cell, &target);
+        parts.shift(&cell, &gathered, &mut target);
+        let moved: Vec<Vec3> = target.iter().zip(&points).map(|(at, (_, by, _))| *at + Vec3::from(*by)).collect();
+        let mut reference = moved.clone();
+        parts.shift(&cell, &points.iter().map(|(.., image)| *image).collect::<Vec<_>>(), &mut reference);
+        let found = parts.fit(&cell, &reference, &target);
+        parts.shift(&cell, &found, &mut reference);
+        let deviation = crate::superpose::Superposition::new(&reference, &target).deviation(&reference, &target);
+        let squares: f64 = moved.iter().zip(&target).map(|(a, b)| (*a - *b).norm_squared()).sum();
+        prop_assert!(deviation <= (squares / 40.0).sqrt() + ROUNDING, "{deviation}");
+    }
+}
+
 /// Returns the length of the minimum spanning tree over chains, from distances between atoms (Prim's algorithm).
 fn tree_length(positions: &[Vec3], distance: impl Fn(Vec3, Vec3) -> f64) -> f64 {
     let chains: Vec<&[Vec3]> = positions.chunks(4).collect();

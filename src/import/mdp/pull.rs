@@ -108,12 +108,15 @@ impl<'a> Coordinate<'_, 'a> {
             gather_around.push(self.gather_around(number)?);
             groups.push(self.draft.text(&format!("pull-group{number}-name")).to_owned());
         }
-        let mut along = [true; 3];
-        if let (VariableKind::Distance, [x, y, z]) = (kind, &self.draft.words(&self.key("dim"))[..]) {
-            along = [x, y, z].map(|word| folded(word).starts_with('y'));
-        }
+        let along = match &self.draft.words(&self.key("dim"))[..] {
+            [x, y, z] => [x, y, z].map(|word| folded(word).starts_with('y')),
+            _ => [true; 3],
+        };
         if along == [false; 3] {
             return Err("no direction is selected".to_owned());
+        }
+        if kind != VariableKind::Distance && along != [true; 3] {
+            return Err("md has no angle or dihedral of projected vectors (dim)".to_owned());
         }
         if gather_around.iter().all(Option::is_none) {
             gather_around.clear();
@@ -187,9 +190,11 @@ impl<'a> Coordinate<'_, 'a> {
         // GROMACS moves references from the time 0, also those that are relative to the initial value
         let init = if rate == 0.0 { init } else { init + rate * self.start };
         if from_start && (init != 0.0 || below != above) {
-            return Err("md has no walls and no offsets relative to the initial value: set `start` to `no`, and \
-                 `init` to the absolute value"
-                .to_owned());
+            let what = match below == above {
+                true => "md has no references with an offset from the initial value",
+                false => "md has no walls relative to the initial value",
+            };
+            return Err(format!("{what}: set `start` to `no`, and `init` to the absolute value"));
         }
         if rate != 0.0 && !is_dynamics {
             return Err("md has no moving restraints in a minimisation: set the pull-coord rates to zero".to_owned());
