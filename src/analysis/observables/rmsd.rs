@@ -163,12 +163,12 @@ impl Observable for RmsdToReference {
     }
 
     fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
+        let target: Vec<Vec3> = self.reference.iter().map(|r| *r + self.center).collect();
         let (mut positions, center) = if self.superposes {
-            let positions = self.group.fitted(frame, &self.reference);
+            let positions = self.group.fitted(frame, &target);
             let center = center_of(&positions, &self.weights);
             (positions, center)
         } else {
-            let target: Vec<Vec3> = self.reference.iter().map(|r| *r + self.center).collect();
             (self.group.nearest(frame, &target), self.center)
         };
         positions.iter_mut().for_each(|r| *r -= center);
