@@ -124,15 +124,15 @@ impl Passed {
     pub fn interval(&self) -> Option<f64> {
         let [first, _, .., last] = *self.times.as_slice() else { return None };
         let interval = (last - first) / (self.times.len() - 1) as f64;
-        let rounded = rounding(first) + rounding(last);
-        let wide = 1e-3 * interval + rounded;
+        let wide = 1e-3 * interval + rounding(first) + rounding(last);
+        let spacing = spacing(first.abs().max(last.abs()));
         let is_coarse = wide > 0.25 * interval;
         // the rounding of the first and of the last time must not change the mean interval noticeably
-        if interval <= 0.0 || is_coarse && rounded > 0.01 * (last - first) {
+        if interval <= 0.0 || is_coarse && spacing > 0.01 * (last - first) {
             return None;
         }
         let tolerance = match is_coarse && !self.has_regular_steps() {
-            true => (1e-3 * interval + spacing(first.abs().max(last.abs()))).max(0.25 * interval),
+            true => (1e-3 * interval + spacing).max(0.25 * interval),
             false => wide,
         };
         // a missing or repeated frame changes the difference between two times by one interval
@@ -330,7 +330,8 @@ mod tests {
             let steps = [&steps[..index], &steps[index + 1..]].concat();
             assert_eq!([interval(&[], &without(index)), interval(&steps, &without(index))], [None, None], "{index}");
         }
-        // the times of three frames do not give the interval
+        // the times of a hundred frames give the interval within a hundredth, those of three frames do not
+        assert!(interval(&steps[..100], &at_20[..100]).is_some());
         assert_eq!(interval(&steps[..3], &at_20[..3]), None);
     }
 
