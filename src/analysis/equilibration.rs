@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use rayon::prelude::*;
 
 use crate::compute::Autocorrelation;
+use crate::observe::statistics::LEAST_INDEPENDENT;
 
 /// Number of rows, at equal intervals, that are tried as the end of equilibration.
 const ORIGINS: usize = 200;
@@ -91,7 +92,7 @@ pub struct Equilibrated {
     pub inefficiency: f64,
     /// mean
     pub mean: f64,
-    /// standard error of the mean
+    /// standard error of the mean, however few samples there are; see [`Equilibrated::known_error`]
     pub error: f64,
     /// number of uncorrelated samples: the number of averaged rows divided by the statistical inefficiency
     pub samples: f64,
@@ -106,6 +107,12 @@ impl Equilibrated {
         let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
         let error = (variance * inefficiency / count).sqrt();
         Equilibrated { start, inefficiency, mean, error, samples: count / inefficiency }
+    }
+
+    /// Returns the standard error of the mean; `None` if there are fewer than [`LEAST_INDEPENDENT`] uncorrelated
+    /// samples, from which errors are too small.
+    pub fn known_error(&self) -> Option<f64> {
+        (self.samples >= LEAST_INDEPENDENT || self.error == 0.0).then_some(self.error)
     }
 
     /// Detects the end of equilibration. The function tries rows at equal intervals, and chooses the row that maximises
@@ -186,7 +193,9 @@ mod tests {
         let long: Vec<f64> = (0..40_000).map(|i| f64::from(i % 2) + f64::from((9000 - i).max(0))).collect();
         let found = Equilibrated::detect(&long);
         assert!(found.start.abs_diff(9000) <= 400 && found.inefficiency < 1.1, "{found:?}");
+        assert_eq!(Equilibrated::from(&series, 101, 1.0).known_error(), None);
         let found = Equilibrated::from(&series, 20, 1.0);
+        assert_eq!(found.known_error(), Some(found.error));
         assert!((found.mean - 0.5).abs() < 1e-15 && (found.error - (0.25f64 / 99.0).sqrt()).abs() < 1e-15, "{found:?}");
     }
 }

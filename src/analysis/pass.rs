@@ -108,9 +108,11 @@ impl<T: Observable> FrameObserver for T {
     }
 }
 
-/// Steps and times of the frames that were analysed.
+/// Numbers, steps and times of the frames that were analysed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Passed {
+    /// 0-based number of each frame in the trajectory; empty for the rows of an energy table
+    pub frames: Vec<u32>,
     /// step of each frame
     pub steps: Vec<i64>,
     /// time of each frame, ps
@@ -122,15 +124,48 @@ impl Passed {
     pub fn interval(&self) -> Option<f64> {
         let [first, _, .., last] = *self.times.as_slice() else { return None };
         let interval = (last - first) / (self.times.len() - 1) as f64;
-        let tolerance = (1e-3 * interval + rounding(first) + rounding(last)).min(0.25 * interval);
-        let is_regular = |(k, time): (usize, &f64)| (time - (first + k as f64 * interval)).abs() <= tolerance;
-        (interval > 0.0 && self.times.iter().enumerate().all(is_regular)).then_some(interval)
+        let wide = 1e-3 * interval + rounding(first) + rounding(last);
+        let spacing = spacing(first.abs().max(last.abs()));
+        let is_coarse = wide > 0.25 * interval;
+        // the rounding of the first and of the last time must not change the mean interval noticeably
+        if interval <= 0.0 || is_coarse && spacing > 0.01 * (last - first) {
+            return None;
+        }
+        let tolerance = match is_coarse && !self.has_regular_steps() {
+            true => (1e-3 * interval + spacing).max(0.25 * interval),
+            false => wide,
+        };
+        // a missing or repeated frame changes the difference between two times by one interval
+        let is_told = tolerance < 0.5 * interval || self.has_regular_steps();
+        let is_near = |(k, time): (usize, &f64)| (time - (first + k as f64 * interval)).abs() <= tolerance;
+        let follows = |pair: &[f64]| (pair[1] - pair[0] - interval).abs() <= tolerance;
+        let is_regular = is_told && self.times.iter().enumerate().all(is_near) && self.times.windows(2).all(follows);
+        is_regular.then_some(interval)
+    }
+
+    /// Whether the steps increase by the same number, greater than one, from frame to frame. Files without steps have
+    /// the indices of frames instead, which increase by one.
+    fn has_regular_steps(&self) -> bool {
+        let [first, second, ..] = *self.steps.as_slice() else { return false };
+        let is_regular = |pair: &[i64]| pair[1] - pair[0] == second - first;
+        self.steps.len() == self.times.len() && second - first > 1 && self.steps.windows(2).all(is_regular)
+    }
+
+    /// Returns the smallest and the largest time (ps); `None` if there are no frames.
+    pub fn range(&self) -> Option<[f64; 2]> {
+        let both = |[a, b]: [f64; 2], [c, d]: [f64; 2]| [a.min(c), b.max(d)];
+        self.times.iter().map(|&time| [time, time]).reduce(both)
     }
 }
 
 /// Returns the largest rounding error (ps) of a time that a file stores in single precision.
 fn rounding(time: f64) -> f64 {
     f64::from(f32::EPSILON) * time.abs()
+}
+
+/// Returns the distance (ps) between neighbouring numbers of single precision near a positive time.
+fn spacing(time: f64) -> f64 {
+    f64::from(f32::EPSILON) * time.max(f64::MIN_POSITIVE).log2().floor().exp2()
 }
 
 /// Whether a time is in a range that includes both ends (ps), within the rounding of single precision.
@@ -172,6 +207,8 @@ const FRAMES_PER_THREAD: usize = 4;
 #[derive(Default)]
 struct Batch {
     frames: Vec<StoredFrame>,
+    /// 0-based number of each frame in the trajectory
+    numbers: Vec<u32>,
     /// whether each frame is used; frames that are not used serve observables that follow atoms
     is_used: Vec<bool>,
 }
@@ -193,24 +230,29 @@ pub fn pass(
     let numbers: Vec<usize> = (0..trajectory.frames()).step_by(read_stride).collect();
     let mut batches = numbers.chunks(batch_size(trajectory.atoms()));
     let mut place = 0;
-    let mut read = |numbers: Option<&[usize]>, Batch { mut frames, mut is_used }: Batch| -> Result<Batch> {
-        let numbers = numbers.unwrap_or_default();
-        frames.resize_with(numbers.len(), StoredFrame::default);
-        trajectory.read_batch(numbers, &mut frames)?;
+    let mut read = |to_read: Option<&[usize]>, batch: Batch| -> Result<Batch> {
+        let Batch { mut frames, mut numbers, mut is_used } = batch;
+        let to_read = to_read.unwrap_or_default();
+        frames.resize_with(to_read.len(), StoredFrame::default);
+        trajectory.read_batch(to_read, &mut frames)?;
+        numbers.clear();
         is_used.clear();
+        let mut next = to_read.iter();
         frames.retain(|frame| {
+            let number = next.next().copied().unwrap_or_default();
             if !is_within(frame.time, range.times) {
                 return false;
             }
             let chosen = place % stride == 0;
             place += 1;
             if chosen || follows {
+                numbers.push(number as u32);
                 is_used.push(chosen);
             }
             chosen || follows
         });
         frames.par_iter_mut().for_each(|frame| system.make_whole(frame));
-        Ok(Batch { frames, is_used })
+        Ok(Batch { frames, numbers, is_used })
     };
     let (mut passed, mut done) = (Passed::default(), 0);
     let mut now = batches.next();
@@ -218,11 +260,13 @@ pub fn pass(
     let mut spare = Batch::default();
     while let Some(current) = now {
         now = batches.next();
-        let Batch { frames, is_used } = &batch;
+        let Batch { frames, numbers: of_frames, is_used } = &batch;
         let mut observe = || observables.iter_mut().try_for_each(|observable| observable.observe_used(frames, is_used));
         let (next, observed) = rayon::join(|| read(now, std::mem::take(&mut spare)), &mut observe);
         observed?;
         let analysed = || frames.iter().zip(is_used).filter(|(_, is_used)| **is_used).map(|(frame, _)| frame);
+        let chosen = of_frames.iter().zip(is_used).filter(|(_, is_used)| **is_used).map(|(number, _)| *number);
+        passed.frames.extend(chosen);
         passed.steps.extend(analysed().map(|frame| frame.step));
         passed.times.extend(analysed().map(|frame| frame.time));
         done += current.len();
@@ -251,7 +295,7 @@ mod tests {
             (0..1000).map(|k| f64::from((first + f64::from(k) * interval) as f32)).collect()
         };
         for (first, interval) in [(0.0, 0.2), (100.0, 0.004), (1000.0, 0.004), (10_000.0, 0.1)] {
-            let mut passed = Passed { steps: vec![], times: times(first, interval) };
+            let mut passed = Passed { times: times(first, interval), ..Passed::default() };
             let found = passed.interval().unwrap();
             assert!((found - interval).abs() < 1e-3 * interval, "{found} for {interval}");
             // a frame is missing, and a frame is there twice
@@ -261,8 +305,40 @@ mod tests {
             passed.times.insert(500, passed.times[500]);
             assert_eq!(passed.interval(), None, "{first} {interval}");
         }
-        let two = Passed { steps: vec![], times: vec![0.0, 1.0] };
+        let two = Passed { times: vec![0.0, 1.0], ..Passed::default() };
         assert_eq!(two.interval(), None);
+    }
+
+    /// Frames every 4 fs at 20 ns, where times of single precision are 2 fs apart, and at 40 ns, where they are 4 fs
+    /// apart, so that only steps show a missing frame.
+    #[test]
+    fn coarse_times_are_regular() {
+        let times =
+            |first: f64| -> Vec<f64> { (0..1000).map(|k| f64::from((first + f64::from(k) * 0.0041) as f32)).collect() };
+        let steps: Vec<i64> = (0..1000).map(|k| 5_000_000 + 2 * k).collect();
+        let interval = |steps: &[i64], times: &[f64]| {
+            Passed { steps: steps.to_vec(), times: times.to_vec(), ..Passed::default() }.interval()
+        };
+        let [at_20, at_40] = [20_000.0, 40_000.0].map(times);
+        for (steps, times) in [(&steps[..], &at_20), (&steps[..], &at_40), (&[], &at_20)] {
+            let found = interval(steps, times).unwrap();
+            assert!((found - 0.0041).abs() < 1e-5, "{found}");
+        }
+        assert_eq!(interval(&[], &at_40), None);
+        let without = |index: usize| [&at_20[..index], &at_20[index + 1..]].concat();
+        for index in (1..999).step_by(7) {
+            let steps = [&steps[..index], &steps[index + 1..]].concat();
+            assert_eq!([interval(&[], &without(index)), interval(&steps, &without(index))], [None, None], "{index}");
+        }
+        // the times of a hundred frames give the interval within a hundredth, those of three frames do not
+        assert!(interval(&steps[..100], &at_20[..100]).is_some());
+        assert_eq!(interval(&steps[..3], &at_20[..3]), None);
+    }
+
+    #[test]
+    fn times_of_separate_runs_have_a_range() {
+        let passed = Passed { times: vec![0.0, 10.0, 0.5, 10.0, 3.0], ..Passed::default() };
+        assert_eq!((passed.range(), Passed::default().range()), (Some([0.0, 10.0]), None));
     }
 
     #[test]

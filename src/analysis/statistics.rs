@@ -2,7 +2,7 @@
 
 use super::equilibration::inefficiency;
 use super::findings::{Layer, Number};
-use crate::observe::statistics::{LEAST_INDEPENDENT, Statistics};
+use crate::observe::statistics::{Average, LEAST_INDEPENDENT, Statistics};
 
 /// Returns the standard error of a weighted mean of independent groups, Σ w x / Σ w with the mean x and the weight w of
 /// each group, by the estimator of a ratio of two sums (Cochran, Sampling Techniques, 3rd edition, Wiley 1977, section
@@ -30,6 +30,18 @@ fn error_by_correlation(values: &[f64], deviation: f64) -> Option<f64> {
     is_known.then(|| deviation * (inefficiency / (count - 1.0).max(1.0)).sqrt())
 }
 
+/// Returns mean, fluctuation, and error from block means of values at equal intervals of time.
+fn average_of(values: &[f64]) -> Average {
+    let mut statistics = Statistics::new([("", "")]);
+    values.iter().enumerate().for_each(|(index, &value)| statistics.add(index as f64, &[value]));
+    statistics.averages().swap_remove(0)
+}
+
+/// Returns the standard error of the mean from block means alone; `None` if there are too few independent values.
+pub(super) fn block_error(values: &[f64]) -> Option<f64> {
+    average_of(values).error
+}
+
 /// Mean, fluctuation and range of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
@@ -48,10 +60,8 @@ impl Summary {
     /// larger one of the errors from block means ([`crate::observe::statistics`]) and from the statistical inefficiency
     /// ([`inefficiency`]), because both of them are too small for short series.
     pub fn of(values: &[f64]) -> Self {
-        let mut statistics = Statistics::new([("", "")]);
-        values.iter().enumerate().for_each(|(index, &value)| statistics.add(index as f64, &[value]));
         let range = values.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[a, b], &v| [a.min(v), b.max(v)]);
-        let average = &statistics.averages()[0];
+        let average = average_of(values);
         let error = average.error.and_then(|error| Some(error.max(error_by_correlation(values, average.fluctuation)?)));
         Summary { mean: average.mean, deviation: average.fluctuation, error, range }
     }
@@ -98,20 +108,41 @@ mod tests {
     use super::*;
     use crate::rng::{Purpose, Stream};
 
+    fn correlated(seed: u64, count: usize, rho: f64) -> Vec<f64> {
+        let mut random = Stream::new(seed, Purpose::Test, 0, 0);
+        let mut x = random.gaussian();
+        let next = |_| {
+            x = rho * x + (1.0 - rho * rho).sqrt() * random.gaussian();
+            x
+        };
+        (0..count).map(next).collect()
+    }
+
+    /// The error of a summary is the larger one of two errors, of which one is from block means.
+    #[test]
+    fn errors_from_blocks_are_separate() {
+        let errors = (0..20).map(|seed| {
+            let values = correlated(seed, 2000, 0.9);
+            (
+                block_error(&values).unwrap(),
+                error_by_correlation(&values, Summary::of(&values).deviation).unwrap(),
+                values,
+            )
+        });
+        let mut smaller = 0;
+        for (of_blocks, by_correlation, values) in errors {
+            assert_eq!(Summary::of(&values).error, Some(of_blocks.max(by_correlation)));
+            smaller += usize::from(of_blocks < by_correlation);
+        }
+        assert!((1..20).contains(&smaller), "{smaller}");
+    }
+
     /// Returns the errors of the means of 200 series of `count` values, x' = ρx + √(1 − ρ²)ξ with standard normal ξ and
     /// ρ = exp(−1/τ), whose variance is 1. The second number is the exact standard error of the mean, √(g/n) with g = 1
     /// + 2 Σ (1 − k/n) ρᵏ.
     fn errors_of_correlated(count: usize, tau: f64) -> (Vec<Option<f64>>, f64) {
         let rho = (-1.0 / tau).exp();
-        let of_seed = |seed| {
-            let mut random = Stream::new(seed, Purpose::Test, 0, 0);
-            let mut x = random.gaussian();
-            let next = |_| {
-                x = rho * x + (1.0 - rho * rho).sqrt() * random.gaussian();
-                x
-            };
-            Summary::of(&(0..count).map(next).collect::<Vec<f64>>()).error
-        };
+        let of_seed = |seed| Summary::of(&correlated(seed, count, rho)).error;
         let n = count as f64;
         let g = 1.0 + 2.0 * (1..count).map(|k| (1.0 - k as f64 / n) * rho.powi(k as i32)).sum::<f64>();
         ((0..200).map(of_seed).collect(), (g / n).sqrt())

@@ -98,7 +98,7 @@ impl EnergyTable {
     /// Returns the steps and the times of the rows.
     pub fn passed(&self) -> Passed {
         let steps = self.column(EnergyRecord::STEP).into_iter().map(|step| step as i64).collect();
-        Passed { steps, times: self.column(EnergyRecord::TIME) }
+        Passed { steps, times: self.column(EnergyRecord::TIME), ..Passed::default() }
     }
 
     fn column(&self, index: usize) -> Vec<f64> {

@@ -44,6 +44,14 @@ struct Request {
     output: PathBuf,
 }
 
+/// Observables after the pass over the trajectories, with the frames of the pass and the warnings about the files.
+#[derive(Default)]
+struct Measured {
+    observers: Vec<Box<dyn FrameObserver>>,
+    passed: Passed,
+    warnings: Vec<String>,
+}
+
 /// Options of the whole analysis.
 #[derive(Debug, Default, Args)]
 struct Common {
@@ -261,7 +269,7 @@ impl Analyze {
         let begin = Instant::now();
         let common = &self.common;
         let table = self.table()?;
-        let (passed, observers) = self.measure()?;
+        let Measured { observers, passed, warnings } = self.measure()?;
         let mut observers = observers.into_iter();
         let command = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
         let origin = Origin { trajectories: common.trajectories().map(shown).collect(), command };
@@ -285,6 +293,9 @@ impl Analyze {
                 common.print(&format!("\n{}\n", request.entry.name))?;
             }
             findings.warnings.iter().for_each(|words| super::warn(words));
+            if matches!(request.choice, Choice::OfFrames(_)) {
+                findings.warnings.extend(warnings.iter().cloned());
+            }
             let written = write(stem, &origin, &passed, &findings)?;
             let lines: String = findings.summary.iter().map(|line| format!("{line}\n")).collect();
             let written: Vec<String> = written.iter().map(|path| shown(path)).collect();
@@ -324,9 +335,9 @@ impl Analyze {
         Ok(Some(table))
     }
 
-    /// Computes all observables that need trajectory frames, in one pass over the trajectories. Returns the steps and
-    /// times of the frames, and the observables in the order of the command line.
-    fn measure(&self) -> Result<(Passed, Vec<Box<dyn FrameObserver>>)> {
+    /// Computes all observables that need trajectory frames, in one pass over the trajectories. Returns the observables
+    /// in the order of the command line.
+    fn measure(&self) -> Result<Measured> {
         let chosen: Vec<(&str, &dyn Options)> = self
             .requests
             .iter()
@@ -336,7 +347,7 @@ impl Analyze {
             })
             .collect();
         if chosen.is_empty() {
-            return Ok((Passed::default(), vec![]));
+            return Ok(Measured::default());
         }
         let common = &self.common;
         let paths: Vec<PathBuf> = common.trajectories().map(Path::to_owned).collect();
@@ -352,8 +363,11 @@ impl Analyze {
         let system = AnalysedSystem::new(&topology, images).at_first(&mut trajectory)?;
         let range = common.range();
         let count = trajectory.frames().div_ceil(range.stride);
+        let mut warnings: Vec<String> = vec![];
         if !has_bonds {
-            super::warn("bonds are unknown: broken molecules stay broken, unless a topology with bonds is given");
+            let words = "bonds are unknown: broken molecules stay broken, unless a topology with bonds is given";
+            super::warn(words);
+            warnings.push(words.to_owned());
         }
         let mut input = Input { trajectory: &mut trajectory, system: &system };
         let observers =
@@ -364,22 +378,25 @@ impl Analyze {
         let (memory, frames) = (megabytes(memory), counted(count, "frame"));
         common.print(&format!("trajectory   {}\nmemory       {memory} for at most {frames}\n", names.join(" ")))?;
         // warnings go to standard error, because the user must see warnings with --json, too
-        topology::left_out(trajectory.left_out()).iter().for_each(|words| super::warn(words));
-        let warnings = trajectory.warnings();
-        warnings.iter().for_each(|words| super::warn(words));
+        let mut of_files: Vec<String> = topology::left_out(trajectory.left_out()).into_iter().collect();
+        let before = trajectory.warnings();
+        of_files.extend(before.iter().cloned());
+        of_files.iter().for_each(|words| super::warn(words));
         let bar = progress_bar(count);
         let passed = pass(&mut trajectory, &system, range, &mut observers, &mut |done, of| {
             bar.set_length(of as u64);
             bar.set_position(done as u64);
         })?;
         bar.finish_and_clear();
-        trajectory.warnings().iter().skip(warnings.len()).for_each(|words| super::warn(words));
-        let (Some(first), Some(last)) = (passed.times.first(), passed.times.last()) else {
+        let of_frames: Vec<String> = trajectory.warnings().iter().skip(before.len()).cloned().collect();
+        of_frames.iter().for_each(|words| super::warn(words));
+        warnings.extend(of_files.into_iter().chain(of_frames));
+        let Some([first, last]) = passed.range() else {
             let problem = Problem::new("no frame of the trajectory is between the times of --begin and --end");
             return Err(problem.in_file(&paths[0]).into());
         };
-        common.print(&format!("times        {} to {} ps\n", rounded_time(*first), rounded_time(*last)))?;
-        Ok((passed, observers))
+        common.print(&format!("times        {} to {} ps\n", rounded_time(first), rounded_time(last)))?;
+        Ok(Measured { observers, passed, warnings })
     }
 }
 

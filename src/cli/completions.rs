@@ -21,12 +21,12 @@ pub(super) struct Completions {
     shell: Shell,
 }
 
-/// Write manual pages: md.1, one page for each command, and md-input.5 with the keys of the input file
+/// Write manual pages: man1/md.1, one page for each command, and man5/md-input.5 with the keys of the input file
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
-  md man ~/.local/share/man/man1 && man md-run")]
+  md man ~/.local/share/man && man md-run")]
 pub(super) struct Man {
-    /// Folder, which is created
+    /// Folder of manual pages, in which the folders man1 and man5 are created
     folder: PathBuf,
 }
 
@@ -59,11 +59,14 @@ fn completed(shell: Shell) -> Command {
 
 impl Man {
     pub(super) fn execute(&self) -> Result<()> {
-        std::fs::create_dir_all(&self.folder).map_err(|error| Error::io(&self.folder, error))?;
+        let [commands, formats] = ["man1", "man5"].map(|section| self.folder.join(section));
+        for folder in [&commands, &formats] {
+            std::fs::create_dir_all(folder).map_err(|error| Error::io(folder, error))?;
+        }
         let mut command = super::Arguments::command();
         command.build();
-        clap_mangen::generate_to(command, &self.folder).map_err(|error| Error::io(&self.folder, error))?;
-        let path = self.folder.join("md-input.5");
+        clap_mangen::generate_to(command, &commands).map_err(|error| Error::io(&commands, error))?;
+        let path = formats.join("md-input.5");
         let page = keys_page();
         std::fs::write(&path, page).map_err(|error| Error::io(&path, error))
     }

@@ -106,6 +106,9 @@ pub struct ListSummary {
 pub struct SystemSummary {
     /// net charge of the system, e
     pub charge: f64,
+    /// whether any atom has a charge; `None` in summaries of earlier versions
+    #[serde(default)]
+    pub has_charges: Option<bool>,
     /// number of degrees of freedom in the last stage of dynamics
     pub degrees_of_freedom: f64,
     /// number of waters that are rigid; `None` in summaries of earlier versions

@@ -219,8 +219,11 @@ fn constraints(run: &RunFolder, methods: &mut Methods) {
 fn electrostatics(run: &RunFolder, methods: &mut Methods) {
     let system = run.summary.as_ref().and_then(|summary| summary.system.as_ref());
     let cutoff = system.and_then(|system| system.cutoff).map(|cutoff| Dimension::Length.spell(cutoff));
+    let has_charges = system.and_then(|system| system.has_charges);
     match run.plan.forces.electrostatics {
-        ElectrostaticsSpec::Off => {}
+        _ if has_charges == Some(false) => {}
+        ElectrostaticsSpec::Off if has_charges.is_none() => {}
+        ElectrostaticsSpec::Off => methods.say("Coulomb interactions were left out."),
         ElectrostaticsSpec::Plain => methods.say(&match cutoff {
             Some(cutoff) => format!("Coulomb interactions were truncated at {cutoff}."),
             None => "Coulomb interactions of all pairs were computed without a cutoff.".to_owned(),

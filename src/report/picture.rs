@@ -78,7 +78,11 @@ fn secondary_structure(
 ) -> BTreeMap<u32, char> {
     let found = observer("dssp", &[], trajectory, system).and_then(|mut dssp| {
         dssp.observe(std::slice::from_ref(frame))?;
-        dssp.results(&crate::analysis::Passed { steps: vec![0], times: vec![frame.time] })
+        dssp.results(&crate::analysis::Passed {
+            steps: vec![0],
+            times: vec![frame.time],
+            ..crate::analysis::Passed::default()
+        })
     });
     let Ok(findings) = found else { return BTreeMap::new() };
     let array = |name: &str| findings.arrays.iter().find(|array| array.name == name).map(|array| &array.values);

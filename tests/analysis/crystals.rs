@@ -128,6 +128,9 @@ fn the_cell_of_a_crystal_is_told_where_it_is_left_out() {
         |name: &str| told(&["analyze", "rg", "--select", "all", "--json", "--force", name, "--topology", "mol.top"]);
     assert!(rg("crystal.pdb").contains("warning the cell in crystal.pdb is that of a crystal"));
     assert_eq!(rg("box.pdb"), "");
+    let json = ["analyze", "rg", "--select", "all", "--json", "--force", "crystal.pdb", "--topology", "mol.top"];
+    let json: serde_json::Value = serde_json::from_str(&md(here, &json).unwrap()).unwrap();
+    assert!(json["warnings"][0].as_str().unwrap().contains("is that of a crystal"), "{json}");
     let unbonded = told(&["analyze", "rg", "--select", "all", "--json", "--force", "box.pdb", "--topology", "box.pdb"]);
     assert!(unbonded.contains("warning bonds are unknown: broken molecules stay broken"), "{unbonded}");
     // a conversion keeps the unit cell

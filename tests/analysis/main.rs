@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test stops at the first surprise; a skip says why")]
 
 mod crystals;
+mod frames;
 #[path = "../python/probe.rs"]
 mod probe;
 #[path = "../program/mod.rs"]

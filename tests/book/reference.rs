@@ -100,7 +100,7 @@ fn commands(help: &str) -> Vec<&str> {
 fn manual_pages_have_every_command_and_every_key() {
     let folder = tempfile::tempdir().unwrap();
     md(folder.path()).args(["man", "pages"]).assert().success();
-    let page = |name: &str| std::fs::read_to_string(folder.path().join("pages").join(name)).unwrap();
+    let page = |name: &str| std::fs::read_to_string(folder.path().join("pages/man1").join(name)).unwrap();
     let help = String::from_utf8(md(folder.path()).arg("--help").output().unwrap().stdout).unwrap();
     let commands = commands(&help);
     assert!(commands.contains(&"run") && commands.contains(&"report"), "{commands:?}");
@@ -108,7 +108,7 @@ fn manual_pages_have_every_command_and_every_key() {
         assert!(page("md.1").contains(&format!("md\\-{command}(1)")), "{command}");
         assert!(page(&format!("md-{command}.1")).contains(".SH NAME"), "{command}");
     }
-    let keys = page("md-input.5");
+    let keys = page("../man5/md-input.5");
     for KeyEntry { path, .. } in key_entries() {
         assert!(keys.contains(&format!("\\fB{path}\\fR")), "{path}");
     }

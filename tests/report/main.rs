@@ -178,7 +178,7 @@ fn a_run_in_new_files_has_the_page_of_one_run() {
 #[test]
 fn every_ending_has_a_page() {
     let folder = tempfile::tempdir().unwrap();
-    let vacuum = "[forces]\ncutoff = \"none\"\nelectrostatics = \"plain\"\n[output]\ntrajectory = { every = \"500 steps\" }\n\
+    let vacuum = "[forces]\ncutoff = \"none\"\nelectrostatics = \"off\"\n[output]\ntrajectory = { every = \"500 steps\" }\n\
                   [[stage]]\nkind = \"dynamics\"\nsteps = 400\ntimestep = \"1 fs\"\n";
     input(folder.path(), "peptide-vacuum", vacuum);
     // the run has only one frame, and too few rows for averages
@@ -186,6 +186,7 @@ fn every_ending_has_a_page() {
     let text = page(folder.path());
     assert!(text.contains("There are no averages") && text.contains(">finished<"), "{text}");
     assert!(text.contains("Secondary structure") && text.contains("Fluctuation of atoms"), "{text}");
+    assert!(text.contains("Coulomb interactions were left out."), "{text}");
     // the status file simulates a run whose process has disappeared
     let status = folder.path().join("out/status.json");
     let running = std::fs::read_to_string(&status).unwrap().replace("\"finished\"", "\"running\"");

@@ -13,8 +13,9 @@ mod partition;
 
 use partition::{Partition, average_linkage, gromos, k_medoids};
 
-/// Results: cluster of each frame (0 is the largest), and by cluster: size, central_frame (0-based), central_time (ps),
-/// and the mean RMSD (nm) of the members from the central frame
+/// Results: cluster of each frame (0 is the largest), and by cluster: size, central_frame (its 0-based number in the
+/// trajectory, as --frame of md convert counts), central_time (ps), and the mean RMSD (nm) of the members from the
+/// central frame
 #[derive(Debug, clap::Args)]
 pub(super) struct ClusterOptions {
     /// Selection of atoms that are superposed and compared
@@ -155,6 +156,7 @@ impl Observable for Clusters {
         }
         spreads.iter_mut().zip(&sizes).for_each(|(spread, &size)| *spread /= f64::from(size));
         let share = |cluster: usize| f64::from(sizes[cluster]) / frames as f64;
+        let numbers: Vec<u32> = centers.iter().map(|&center| passed.frames[center as usize]).collect();
         let times: Vec<f64> = centers.iter().map(|&center| passed.times[center as usize]).collect();
         let line = |cluster: usize| {
             let [part, time, spread] = [100.0 * share(cluster), times[cluster], spreads[cluster]];
@@ -181,7 +183,7 @@ impl Observable for Clusters {
             arrays: vec![
                 Array::new("cluster", [(TIME, frames)], clusters, ""),
                 Array::new("size", [("cluster_index", count)], sizes, ""),
-                Array::new("central_frame", [("cluster_index", count)], centers, ""),
+                Array::new("central_frame", [("cluster_index", count)], numbers, ""),
                 Array::new("central_time", [("cluster_index", count)], times, "ps"),
                 Array::new("mean_rmsd", [("cluster_index", count)], spreads, "nm"),
             ],

@@ -198,6 +198,9 @@ impl Observable for Dielectric {
     }
 
     fn finish(&mut self, passed: &Passed) -> Result<Findings> {
+        if self.rows.len() < 2 {
+            return Err(Problem::new("a dielectric constant needs at least two frames").into());
+        }
         let (running, error) = (self.running(), self.error());
         let value = running.last().copied().unwrap_or(f64::NAN);
         let uncertainty = plus_minus(error, 2);
@@ -249,5 +252,8 @@ mod tests {
         assert!((constant - 1.0 - scale).abs() < 4.0 * scale * error, "{constant}");
         let ratio = found.error().unwrap() / (scale * error);
         assert!((0.75..1.35).contains(&ratio), "{ratio}");
+        let mut single = Dielectric { rows: found.rows[..1].to_vec(), ..found };
+        let error = single.finish(&Passed::default()).unwrap_err().to_string();
+        assert!(error.contains("at least two frames"), "{error}");
     }
 }

@@ -3,12 +3,13 @@
 use super::TableOptions;
 use crate::analysis::equilibration::{Equilibrated, inefficiency};
 use crate::analysis::findings::{Array, Axis, Findings, Layer, Number, Plot};
-use crate::analysis::statistics::Summary;
+use crate::analysis::statistics::{block_error, plus_minus};
 use crate::analysis::table::EnergyTable;
 use crate::error::Result;
 
 /// Results by column of the table: mean, standard errors from uncorrelated samples (error) and from block averages
-/// (block_error), equilibration (time in ps that is left out), autocorrelation_time (ps), inefficiency
+/// (block_error), both NaN if there are fewer than 20 independent rows, equilibration (time in ps that is left out),
+/// autocorrelation_time (ps), inefficiency
 #[derive(Debug, clap::Args)]
 pub(super) struct EnergiesOptions {
     /// Use all rows, without detection of equilibration
@@ -18,22 +19,22 @@ pub(super) struct EnergiesOptions {
 
 impl TableOptions for EnergiesOptions {
     fn findings(&self, table: &EnergyTable) -> Result<Findings> {
-        let (quantities, interval) = (table.quantities(), table.interval);
+        let (quantities, interval, times) = (table.quantities(), table.interval, table.passed().times);
         let count = quantities.len();
         let averages: Vec<Equilibrated> = (0..count).map(|index| self.average(&table.values(index))).collect();
-        let block_error = |(index, average): (usize, &Equilibrated)| {
-            Summary::of(&table.values(index)[average.start..]).error.unwrap_or(f64::NAN)
+        let of_blocks = |(index, average): (usize, &Equilibrated)| {
+            block_error(&table.values(index)[average.start..]).unwrap_or(f64::NAN)
         };
-        let block_errors: Vec<f64> = averages.iter().enumerate().map(block_error).collect();
+        let block_errors: Vec<f64> = averages.iter().enumerate().map(of_blocks).collect();
         let line = |(average, (name, unit)): (&Equilibrated, &(String, String))| {
-            let Equilibrated { start, inefficiency, mean, error, .. } = average;
-            let left_out = *start as f64 * interval;
-            format!("{name:<20} {mean:.5} ± {error:.5} {unit}, from {left_out:.3} ps, inefficiency {inefficiency:.1}")
+            let Equilibrated { start, inefficiency, mean, .. } = average;
+            let (error, begin) = (plus_minus(average.known_error(), 5), times[*start]);
+            format!("{name:<20} {mean:.5}{error} {unit}, from {begin:.3} ps, inefficiency {inefficiency:.1}")
         };
         let of = |value: fn(&Equilibrated) -> f64| averages.iter().map(value).collect::<Vec<f64>>();
         let number = |name: &'static str, unit: &'static str| {
             let average = &averages[quantities.iter().position(|(quantity, _)| quantity == name)?];
-            Some(Number { name, value: average.mean, error: Some(average.error), unit })
+            Some(Number { name, value: average.mean, error: average.known_error(), unit })
         };
         let time = |value: fn(&Equilibrated) -> f64| -> Vec<f64> {
             averages.iter().map(|average| value(average) * interval).collect()
@@ -55,7 +56,7 @@ impl TableOptions for EnergiesOptions {
             plots: plots.into_iter().flatten().collect(),
             arrays: vec![
                 Array::new("mean", [("column", count)], of(|average| average.mean), ""),
-                Array::new("error", [("column", count)], of(|average| average.error), ""),
+                Array::new("error", [("column", count)], of(|average| average.known_error().unwrap_or(f64::NAN)), ""),
                 Array::new("block_error", [("column", count)], block_errors, ""),
                 Array::new("inefficiency", [("column", count)], of(|average| average.inefficiency), ""),
                 Array::new("equilibration", [("column", count)], time(|average| average.start as f64), "ps"),
@@ -87,7 +88,7 @@ fn plot(table: &EnergyTable, averages: &[Equilibrated], suffix: &'static str, ti
     let index = table.quantities().iter().position(|(quantity, _)| quantity == name)?;
     let (unit, times, average) = (&table.quantities()[index].1, table.passed().times, &averages[index]);
     let series = Layer::line("", &times, &table.values(index));
-    let mean = Layer::mean(&times[average.start..], average.mean, average.error);
+    let mean = average.known_error().and_then(|error| Layer::mean(&times[average.start..], average.mean, error));
     Some(Plot {
         suffix,
         title: title.to_owned(),

@@ -104,9 +104,25 @@ fn values(system: &AnalysedSystem<'_>, texts: &[String], points: usize) -> Resul
         Ok(Point { group, weights })
     };
     let value = |texts: &[String]| {
-        Ok(Value { points: texts.iter().map(point).collect::<Result<Vec<_>>>()?, minimum_image: true })
+        let points = texts.iter().map(point).collect::<Result<Vec<Point>>>()?;
+        check_different(&points)?;
+        Ok(Value { points, minimum_image: true })
     };
     texts.chunks_exact(points).map(value).collect()
+}
+
+/// Fails if an angle is undefined because its vertex is one of its ends, or if a torsion is undefined because two of
+/// three consecutive points are the same.
+fn check_different(points: &[Point]) -> Result<()> {
+    for (k, point) in points.iter().enumerate() {
+        let later = points[k + 1..].iter().take(points.len().saturating_sub(2));
+        if let Some(other) = later.into_iter().find(|other| other.group.atoms == point.group.atoms) {
+            let (one, two) = (&point.group.text, &other.group.text);
+            let problem = Problem::new(format!("the angle is undefined: \"{one}\" and \"{two}\" are the same atoms"));
+            return Err(problem.help("give different groups for the vertex and the ends of an angle").into());
+        }
+    }
+    Ok(())
 }
 
 impl Point {
@@ -255,6 +271,16 @@ mod tests {
         for (points, expected) in [(2, 0.2), (3, 90.0), (4, 90.0)] {
             let value = &values(&system, &texts[..points], points).unwrap()[0];
             assert!((value.measure(&frame) - expected).abs() < 1e-9, "{points}: {}", value.measure(&frame));
+        }
+        let given = |indices: &[usize]| {
+            let texts: Vec<String> = indices.iter().map(|&index| texts[index].clone()).collect();
+            values(&system, &texts, texts.len()).map(|_| ()).map_err(|error| error.to_string())
+        };
+        for undefined in [&[0, 0, 1][..], &[0, 1, 1], &[0, 1, 2, 1], &[0, 1, 0, 2], &[0, 1, 1, 2]] {
+            assert!(given(undefined).unwrap_err().contains("are the same atoms"), "{undefined:?}");
+        }
+        for defined in [&[0, 0][..], &[0, 1, 0], &[0, 1, 2, 0]] {
+            assert_eq!(given(defined), Ok(()), "{defined:?}");
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::analysis::statistics::{Summary, plus_minus};
 use crate::analysis::system::{AnalysedSystem, Group};
 use crate::error::{Problem, Result};
 use crate::observe::trajectory::StoredFrame;
-use crate::system::{BondGraph, Topology};
+use crate::system::BondGraph;
 
 /// Results: area_per_lipid (area of the cell divided by the mean number of lipids in a leaflet, nm²; a protein in the
 /// membrane makes it larger) and thickness (nm) over time; order parameter s_cd and its standard error s_cd_error by
@@ -69,6 +69,8 @@ struct Lipid {
 struct Chain {
     /// name of the chain: the residue, and the atom by which the chain is bonded to the head
     name: String,
+    /// names of the residues of the lipid
+    kind: String,
     /// C–H bonds of each carbon of the chain, by the number of the carbon; the carbons are numbered from 2
     bonds: BTreeMap<usize, Vec<[u32; 2]>>,
 }
@@ -98,7 +100,7 @@ impl Membrane {
         Ok(Membrane {
             texts: [lipids.text.clone(), heads.text.clone()],
             lipids: found,
-            chains: chains(system.topology(), &lipids.atoms),
+            chains: chains(system, &lipids.atoms),
             areas: vec![],
             thicknesses: vec![],
             order: vec![],
@@ -136,7 +138,19 @@ impl Membrane {
 
 /// Finds the chains of the selected atoms. The carbons of a chain have at least one hydrogen each and are bonded to
 /// carbon and hydrogen only. A chain starts at a carbon that is bonded to another element.
-fn chains(topology: &Topology, selected: &[u32]) -> Vec<Chain> {
+///
+/// Lipids of which head and tails are separate residues may have equal heads and different tails. Lipids with different
+/// sequences of residue names therefore have chains of their own, whose names end with this sequence if necessary.
+fn chains(system: &AnalysedSystem<'_>, selected: &[u32]) -> Vec<Chain> {
+    let (topology, molecules) = (system.topology(), system.molecules());
+    let kind_of = |atom: u32| {
+        let atoms = molecules.atoms(molecules.of_atom(atom as usize));
+        let mut residues: Vec<u32> = atoms.iter().map(|&atom| topology.atoms[atom as usize].residue).collect();
+        residues.dedup();
+        let names: Vec<String> =
+            residues.iter().map(|&residue| topology.residues[residue as usize].name.to_string()).collect();
+        names.join("-")
+    };
     let graph = BondGraph::new(topology.atoms.len(), &topology.connectivity);
     let element = |atom: u32| topology.atoms[atom as usize].element;
     let is_hydrocarbon = |atom: u32| {
@@ -154,8 +168,10 @@ fn chains(topology: &Topology, selected: &[u32]) -> Vec<Chain> {
         }
         let atom = &topology.atoms[head as usize];
         let name = format!("{} {}", topology.residues[atom.residue as usize].name, atom.name);
-        let place = chains.iter().position(|chain| chain.name == name).unwrap_or_else(|| {
-            chains.push(Chain { name, bonds: BTreeMap::new() });
+        let kind = kind_of(head);
+        let is_same = |chain: &Chain| chain.name == name && chain.kind == kind;
+        let place = chains.iter().position(is_same).unwrap_or_else(|| {
+            chains.push(Chain { name, kind, bonds: BTreeMap::new() });
             chains.len() - 1
         });
         for number in FIRST + 1.. {
@@ -168,6 +184,12 @@ fn chains(topology: &Topology, selected: &[u32]) -> Vec<Chain> {
                 shell.iter().flat_map(neighbours).partition(|bond| element(bond[1]) == HYDROGEN);
             chains[place].bonds.entry(number).or_default().extend(hydrogens);
             shell = others.into_iter().map(|bond| bond[1]).filter(|&atom| is_hydrocarbon(atom)).collect();
+        }
+    }
+    let names: Vec<String> = chains.iter().map(|chain| chain.name.clone()).collect();
+    for chain in &mut chains {
+        if names.iter().filter(|name| **name == chain.name).count() > 1 {
+            chain.name = format!("{} of {}", chain.name, chain.kind);
         }
     }
     chains
@@ -283,7 +305,7 @@ mod tests {
     use crate::analysis::findings::Values;
     use crate::analysis::system::Images;
     use crate::cell::PeriodicCell;
-    use crate::system::{Atom, Name, Residue};
+    use crate::system::{Atom, Name, Residue, Topology};
     use crate::vec3::{Vec3, vec3};
 
     /// Elements and bonds of a lipid: a phosphorus, a carbonyl group, and a chain of two carbons with their hydrogens.
@@ -336,7 +358,7 @@ mod tests {
             positions[8..16].iter_mut().for_each(|r| r.z -= 10.0);
             membrane.observe(&[StoredFrame { cell, positions, ..StoredFrame::default() }]).unwrap();
         }
-        let passed = Passed { steps: vec![0; 3], times: vec![0.0, 1.0, 2.0] };
+        let passed = Passed { steps: vec![0; 3], times: vec![0.0, 1.0, 2.0], ..Passed::default() };
         let findings = membrane.finish(&passed).unwrap();
         let of = |name| match &findings.arrays.iter().find(|array| array.name == name).unwrap().values {
             Values::Double(values) => values.clone(),
@@ -349,6 +371,23 @@ mod tests {
         // angle, in single precision
         assert!((order[0] - 0.25).abs() < 1e-7 && order[1].abs() < 1e-7, "{order:?}");
         assert_eq!(findings.plots.len(), 3);
+    }
+
+    /// The phosphorus and the carbonyl group of each lipid are a residue PC, and its chain is a residue PA or OL.
+    #[test]
+    fn chains_of_lipids_with_equal_heads_are_separate() {
+        let rows = |tails: [&str; 2]| {
+            let mut topology = topology(2);
+            for (k, atom) in topology.atoms.iter_mut().enumerate() {
+                atom.residue = 2 * (k / 8) as u32 + u32::from(k % 8 > 2);
+            }
+            let residue = |(name, first)| Residue { name: Name::new(name), number: 1, first };
+            topology.residues = [("PC", 0), (tails[0], 3), ("PC", 8), (tails[1], 11)].map(residue).to_vec();
+            let system = AnalysedSystem::new(&topology, Images::Gathered);
+            chains(&system, &system.group("all").unwrap().atoms).into_iter().map(|chain| chain.name).collect::<Vec<_>>()
+        };
+        assert_eq!(rows(["PA", "PA"]), ["PC C1"]);
+        assert_eq!(rows(["PA", "OL"]), ["PC C1 of PC-PA", "PC C1 of PC-OL"]);
     }
 
     #[test]

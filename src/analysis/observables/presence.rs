@@ -386,7 +386,7 @@ mod tests {
     /// Returns the lifetime (ps) of a record at intervals of 1 ps.
     fn lifetime(presence: &Presence<u8>, is_continuous: bool) -> Option<f64> {
         let times: Vec<f64> = (0..presence.numbers.len()).map(|t| t as f64).collect();
-        let passed = Passed { steps: vec![0; times.len()], times };
+        let passed = Passed { steps: vec![0; times.len()], times, ..Passed::default() };
         let values = if is_continuous { presence.continuous() } else { presence.intermittent() };
         let relaxation =
             if is_continuous { presence.continuous_of_transient() } else { presence.fluctuations(&values) };

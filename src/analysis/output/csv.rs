@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn columns_have_names_and_units() {
-        let passed = Passed { steps: vec![0, 50], times: vec![0.0, 0.1] };
+        let passed = Passed { steps: vec![0, 50], times: vec![0.0, 0.1], ..Passed::default() };
         let names: Vec<String> = ["ALA 1", "GLY, 2"].map(String::from).to_vec();
         let arrays = vec![
             Array::new("rg", [(TIME, 2)], vec![0.1, f64::NAN], "nm"),

@@ -18,7 +18,7 @@ pub fn to_json(name: &str, origin: &Origin, passed: &Passed, findings: &Findings
         "observable": name,
         "trajectories": origin.trajectories,
         "frames": passed.times.len(),
-        "times_ps": [passed.times.first(), passed.times.last()],
+        "times_ps": passed.range().map_or([None; 2], |times| times.map(Some)),
         "settings": settings,
         "warnings": findings.warnings,
         "results": numbers,

@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn nothing_is_left_after_an_error() {
         let folder = tempfile::tempdir().expect("a folder");
-        let passed = Passed { steps: vec![0, 1], times: vec![0.0, 0.5] };
+        let passed = Passed { steps: vec![0, 1], times: vec![0.0, 0.5], ..Passed::default() };
         let arrays = vec![Array::new("rg", [(TIME, 3)], vec![1.0f64; 3], "nm")];
         let findings = Findings { arrays, ..Findings::default() };
         let error = write(&folder.path().join("rg"), &Origin::default(), &passed, &findings).expect_err("refused");

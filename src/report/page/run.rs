@@ -151,7 +151,7 @@ fn averages(run: &RunFolder, production: &Production<'_>) -> Markup {
             column.name.clone(),
             column.unit.clone(),
             number(average.mean),
-            error_of(average.mean, average.error),
+            average.known_error().map_or("unknown".to_owned(), |error| error_of(average.mean, error)),
             number(average.start as f64 * interval),
             format!("{:.0}", average.samples),
         ]

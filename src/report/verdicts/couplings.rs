@@ -1,10 +1,11 @@
 //! Verdicts on mean temperatures and pressures in comparison with their targets.
 
 use super::Verdict;
-use super::means::{ERRORS, Mean, SAMPLES, averaged_length, temperature_error};
+use super::means::{ERRORS, Mean, averaged_length, temperature_error};
 use crate::ensemble::barostat::{Barostat, BarostatKind, PressureCoupling};
 use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
+use crate::observe::statistics::LEAST_INDEPENDENT;
 use crate::observe::summary::PartTemperature;
 use crate::report::folder::{ReplicaExchange, RunFolder};
 use crate::report::number::with_error;
@@ -210,7 +211,7 @@ fn parts(run: &RunFolder, production: &Production<'_>) -> Option<Verdict> {
     }
     let samples = parts.iter().map(|part| part.samples).fold(f64::INFINITY, f64::min);
     let found = format!("{}, {}", coldest.words(), hottest.words());
-    if samples < SAMPLES {
+    if samples < LEAST_INDEPENDENT {
         return Some(Verdict::information(
             aspect,
             format!("not judged: {samples:.0} uncorrelated samples; {found}"),

@@ -8,13 +8,12 @@
 
 use super::Verdict;
 use crate::analysis::Equilibrated;
+use crate::observe::statistics::LEAST_INDEPENDENT;
 use crate::report::number::{number, with_error};
 use crate::report::production::Production;
 
 /// Number of standard errors by which a mean may differ from its target.
 pub(super) const ERRORS: f64 = 4.0;
-/// Minimum number of uncorrelated samples for a reliable standard error.
-pub(super) const SAMPLES: f64 = 10.0;
 /// Minimum number of rows in the last half of a stage from which the standard deviation of a row is computed. The mean
 /// of five independent normal values differs by more than four sample standard deviations from the true mean with a
 /// probability of 0.1 % (Student's t of 4√5 = 8.9 with four degrees of freedom).
@@ -55,7 +54,7 @@ impl Mean<'_> {
         };
         let average = &column.average;
         let error = error(average, averaged_length(production, average));
-        if average.samples < SAMPLES || !error.is_finite() {
+        if average.samples < LEAST_INDEPENDENT || !error.is_finite() {
             let reason = format!("{:.0} uncorrelated samples", average.samples);
             return Some(self.of_last_half(production, &values, &reason));
         }

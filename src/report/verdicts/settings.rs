@@ -83,13 +83,17 @@ fn cutoff(run: &RunFolder) -> Option<Verdict> {
     if !cutoff.is_finite() {
         return None;
     }
-    let electrostatics = match run.plan.forces.electrostatics {
+    let setting = run.plan.forces.electrostatics;
+    let has_charges = system.has_charges.unwrap_or(setting != ElectrostaticsSpec::Off);
+    let electrostatics = match setting {
+        _ if !has_charges => "no charges",
         ElectrostaticsSpec::Plain => "charges are cut off",
         ElectrostaticsSpec::ReactionField { .. } => "reaction field",
         ElectrostaticsSpec::Pme(_) => "PME",
-        ElectrostaticsSpec::Off => "no charges",
+        ElectrostaticsSpec::Off => "Coulomb interactions are left out",
     };
-    let is_good = cutoff >= AMBER_CUTOFF && run.plan.forces.electrostatics != ElectrostaticsSpec::Plain;
+    let is_treated = !matches!(setting, ElectrostaticsSpec::Plain | ElectrostaticsSpec::Off);
+    let is_good = cutoff >= AMBER_CUTOFF && (is_treated || !has_charges);
     Some(Verdict::of(
         "Cutoff",
         is_good,

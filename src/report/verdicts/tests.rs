@@ -6,6 +6,8 @@ use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::{Thermostat, ThermostatGroup, ThermostatKind};
 use crate::observe::energies::EnergyRecord;
 use crate::observe::status::Status;
+use crate::observe::summary::{Summary, SystemSummary};
+use crate::prepare::ElectrostaticsSpec;
 use crate::rng::{Purpose, Stream};
 use crate::run::{Dynamics, Plan, Stage, StageKind};
 use crate::units::{BAR, BOLTZMANN};
@@ -87,6 +89,25 @@ fn judged(run: &RunFolder, aspect: &str) -> Vec<(Judgement, String)> {
     let production = Production::of(run);
     let found = verdicts(run, production.as_ref()).into_iter().filter(|verdict| verdict.aspect == aspect);
     found.map(|verdict| (verdict.judgement, verdict.found + " | " + &verdict.advice)).collect()
+}
+
+#[test]
+fn a_cutoff_without_long_range_electrostatics_is_a_problem_of_charged_systems() {
+    let judged = |electrostatics, has_charges| {
+        let mut run = run(dynamics(&[]), &["temperature"], 1, 1.0, |_, _| 300.0);
+        run.plan.forces.electrostatics = electrostatics;
+        let system = SystemSummary { cutoff_lj: Some(0.9), has_charges, ..SystemSummary::default() };
+        run.summary = Some(Summary { system: Some(system), ..Summary::default() });
+        judged(&run, "Cutoff").remove(0)
+    };
+    for electrostatics in [ElectrostaticsSpec::Off, ElectrostaticsSpec::Plain] {
+        let (judgement, found) = judged(electrostatics, Some(true));
+        assert!(judgement == Judgement::Problem && !found.contains("no charges"), "{found}");
+        let (judgement, found) = judged(electrostatics, Some(false));
+        assert!(judgement == Judgement::Passed && found.contains("no charges"), "{found}");
+    }
+    // a summary of an earlier version does not say whether there are charges
+    assert_eq!(judged(ElectrostaticsSpec::Off, None).0, Judgement::Passed);
 }
 
 /// Returns the only verdict on the temperature of a run whose row `k` has the temperature `kelvin(k)`, at intervals of

@@ -25,6 +25,7 @@ pub(super) fn system_summary(plan: &Plan, system: &System, state: &State) -> Sys
     let vibration = fastest(system);
     SystemSummary {
         charge: topology.net_charge(),
+        has_charges: Some(topology.atoms.iter().any(|atom| atom.charge != 0.0)),
         degrees_of_freedom: degrees_of_freedom(&moving.topology, &moving.constraints, removed) as f64,
         rigid_waters: Some(constraints.settles.len()),
         constraints: Some(constraints.bonds.len()),
