@@ -165,7 +165,8 @@ fn rounding(time: f64) -> f64 {
 
 /// Returns the distance (ps) between neighbouring numbers of single precision near a positive time.
 fn spacing(time: f64) -> f64 {
-    f64::from(f32::EPSILON) * time.max(f64::MIN_POSITIVE).log2().floor().exp2()
+    let time = time as f32;
+    f64::from(time.next_up()) - f64::from(time)
 }
 
 /// Whether a time is in a range that includes both ends (ps), within the rounding of single precision.
@@ -264,11 +265,11 @@ pub fn pass(
         let mut observe = || observables.iter_mut().try_for_each(|observable| observable.observe_used(frames, is_used));
         let (next, observed) = rayon::join(|| read(now, std::mem::take(&mut spare)), &mut observe);
         observed?;
-        let analysed = || frames.iter().zip(is_used).filter(|(_, is_used)| **is_used).map(|(frame, _)| frame);
-        let chosen = of_frames.iter().zip(is_used).filter(|(_, is_used)| **is_used).map(|(number, _)| *number);
-        passed.frames.extend(chosen);
-        passed.steps.extend(analysed().map(|frame| frame.step));
-        passed.times.extend(analysed().map(|frame| frame.time));
+        for ((frame, &number), _) in frames.iter().zip(of_frames).zip(is_used).filter(|(_, is_used)| **is_used) {
+            passed.frames.push(number);
+            passed.steps.push(frame.step);
+            passed.times.push(frame.time);
+        }
         done += current.len();
         progress(done, numbers.len());
         spare = std::mem::replace(&mut batch, next?);

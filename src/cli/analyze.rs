@@ -363,11 +363,14 @@ impl Analyze {
         let system = AnalysedSystem::new(&topology, images).at_first(&mut trajectory)?;
         let range = common.range();
         let count = trajectory.frames().div_ceil(range.stride);
+        // warnings go to standard error, because the user must see warnings with --json, too
         let mut warnings: Vec<String> = vec![];
+        let mut warn = |words: String| {
+            super::warn(&words);
+            warnings.push(words);
+        };
         if !has_bonds {
-            let words = "bonds are unknown: broken molecules stay broken, unless a topology with bonds is given";
-            super::warn(words);
-            warnings.push(words.to_owned());
+            warn("bonds are unknown: broken molecules stay broken, unless a topology with bonds is given".to_owned());
         }
         let mut input = Input { trajectory: &mut trajectory, system: &system };
         let observers =
@@ -377,20 +380,17 @@ impl Analyze {
         let names: Vec<String> = paths.iter().map(|path| shown(path)).collect();
         let (memory, frames) = (megabytes(memory), counted(count, "frame"));
         common.print(&format!("trajectory   {}\nmemory       {memory} for at most {frames}\n", names.join(" ")))?;
-        // warnings go to standard error, because the user must see warnings with --json, too
-        let mut of_files: Vec<String> = topology::left_out(trajectory.left_out()).into_iter().collect();
+        topology::left_out(trajectory.left_out()).into_iter().for_each(&mut warn);
         let before = trajectory.warnings();
-        of_files.extend(before.iter().cloned());
-        of_files.iter().for_each(|words| super::warn(words));
+        let known = before.len();
+        before.into_iter().for_each(&mut warn);
         let bar = progress_bar(count);
         let passed = pass(&mut trajectory, &system, range, &mut observers, &mut |done, of| {
             bar.set_length(of as u64);
             bar.set_position(done as u64);
         })?;
         bar.finish_and_clear();
-        let of_frames: Vec<String> = trajectory.warnings().iter().skip(before.len()).cloned().collect();
-        of_frames.iter().for_each(|words| super::warn(words));
-        warnings.extend(of_files.into_iter().chain(of_frames));
+        trajectory.warnings().into_iter().skip(known).for_each(&mut warn);
         let Some([first, last]) = passed.range() else {
             let problem = Problem::new("no frame of the trajectory is between the times of --begin and --end");
             return Err(problem.in_file(&paths[0]).into());

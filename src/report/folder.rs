@@ -13,6 +13,7 @@ use crate::observe::lock::host_name;
 use crate::observe::restraints::{RestraintRow, read_restraints};
 use crate::observe::status::{RunState, Status};
 use crate::observe::summary::Summary;
+use crate::prepare::ElectrostaticsSpec;
 use crate::run::{Plan, Stage, parts};
 
 /// Maximum age of the status file of a running run; a run with an older status file counts as killed. A running process
@@ -72,6 +73,13 @@ impl RunFolder {
     /// Whether a folder is the output folder of a run.
     pub fn is_one(path: &Path) -> bool {
         path.join(EFFECTIVE).is_file()
+    }
+
+    /// Whether the system has charges. If the summary does not tell, the system has charges unless Coulomb interactions
+    /// are off.
+    pub(super) fn has_charges(&self) -> bool {
+        let told = self.summary.as_ref().and_then(|summary| summary.system.as_ref()?.has_charges);
+        told.unwrap_or(self.plan.forces.electrostatics != ElectrostaticsSpec::Off)
     }
 
     /// Reads the files of an output folder. Returns an error if the folder is not the output folder of a run.

@@ -219,10 +219,8 @@ fn constraints(run: &RunFolder, methods: &mut Methods) {
 fn electrostatics(run: &RunFolder, methods: &mut Methods) {
     let system = run.summary.as_ref().and_then(|summary| summary.system.as_ref());
     let cutoff = system.and_then(|system| system.cutoff).map(|cutoff| Dimension::Length.spell(cutoff));
-    let has_charges = system.and_then(|system| system.has_charges);
     match run.plan.forces.electrostatics {
-        _ if has_charges == Some(false) => {}
-        ElectrostaticsSpec::Off if has_charges.is_none() => {}
+        _ if !run.has_charges() => {}
         ElectrostaticsSpec::Off => methods.say("Coulomb interactions were left out."),
         ElectrostaticsSpec::Plain => methods.say(&match cutoff {
             Some(cutoff) => format!("Coulomb interactions were truncated at {cutoff}."),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use super::structure::observer;
-use crate::analysis::{AnalysedSystem, Values, base64};
+use crate::analysis::{AnalysedSystem, Passed, Values, base64};
 use crate::error::Result;
 use crate::observe::trajectory::{FrameSource, StoredFrame};
 use crate::system::Topology;
@@ -78,11 +78,7 @@ fn secondary_structure(
 ) -> BTreeMap<u32, char> {
     let found = observer("dssp", &[], trajectory, system).and_then(|mut dssp| {
         dssp.observe(std::slice::from_ref(frame))?;
-        dssp.results(&crate::analysis::Passed {
-            steps: vec![0],
-            times: vec![frame.time],
-            ..crate::analysis::Passed::default()
-        })
+        dssp.results(&Passed { steps: vec![0], times: vec![frame.time], ..Passed::default() })
     });
     let Ok(findings) = found else { return BTreeMap::new() };
     let array = |name: &str| findings.arrays.iter().find(|array| array.name == name).map(|array| &array.values);

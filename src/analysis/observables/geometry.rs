@@ -115,8 +115,8 @@ fn values(system: &AnalysedSystem<'_>, texts: &[String], points: usize) -> Resul
 /// three consecutive points are the same.
 fn check_different(points: &[Point]) -> Result<()> {
     for (k, point) in points.iter().enumerate() {
-        let later = points[k + 1..].iter().take(points.len().saturating_sub(2));
-        if let Some(other) = later.into_iter().find(|other| other.group.atoms == point.group.atoms) {
+        let mut later = points[k + 1..].iter().take(points.len().saturating_sub(2));
+        if let Some(other) = later.find(|other| other.group.atoms == point.group.atoms) {
             let (one, two) = (&point.group.text, &other.group.text);
             let problem = Problem::new(format!("the angle is undefined: \"{one}\" and \"{two}\" are the same atoms"));
             return Err(problem.help("give different groups for the vertex and the ends of an angle").into());

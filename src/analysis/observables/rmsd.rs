@@ -63,6 +63,8 @@ pub struct RmsdToReference {
     group: Group,
     by_mass: bool,
     weights: Vec<f64>,
+    /// positions (nm) of the reference, to which the periodic images of molecules are fitted
+    target: Vec<Vec3>,
     /// positions (nm) of the reference relative to their weighted center; `center` (nm) is this center
     reference: Vec<Vec3>,
     center: Vec3,
@@ -87,11 +89,11 @@ fn spread_of(positions: &[Vec3], weights: &[f64]) -> f64 {
 
 impl RmsdToReference {
     /// Creates the observable for a group and the positions (nm) of its atoms in the reference.
-    pub fn new(system: &AnalysedSystem<'_>, group: Group, mut reference: Vec<Vec3>, by_mass: bool) -> Result<Self> {
-        assert_eq!(reference.len(), group.atoms.len(), "the reference must have one position for each selected atom");
+    pub fn new(system: &AnalysedSystem<'_>, group: Group, target: Vec<Vec3>, by_mass: bool) -> Result<Self> {
+        assert_eq!(target.len(), group.atoms.len(), "the reference must have one position for each selected atom");
         let weights = system.weights(&group, by_mass)?;
-        let center = center_of(&reference, &weights);
-        reference.iter_mut().for_each(|r| *r -= center);
+        let center = center_of(&target, &weights);
+        let reference: Vec<Vec3> = target.iter().map(|r| *r - center).collect();
         let spread = spread_of(&reference, &weights);
         Ok(Self {
             name: "a structure".to_owned(),
@@ -99,6 +101,7 @@ impl RmsdToReference {
             group,
             by_mass,
             weights,
+            target,
             reference,
             center,
             spread,
@@ -163,13 +166,12 @@ impl Observable for RmsdToReference {
     }
 
     fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
-        let target: Vec<Vec3> = self.reference.iter().map(|r| *r + self.center).collect();
         let (mut positions, center) = if self.superposes {
-            let positions = self.group.fitted(frame, &target);
+            let positions = self.group.fitted(frame, &self.target);
             let center = center_of(&positions, &self.weights);
             (positions, center)
         } else {
-            (self.group.nearest(frame, &target), self.center)
+            (self.group.nearest(frame, &self.target), self.center)
         };
         positions.iter_mut().for_each(|r| *r -= center);
         if self.superposes && self.residues.is_empty() {

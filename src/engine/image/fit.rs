@@ -21,14 +21,14 @@ impl Parts {
     /// that [`Self::gather`] chooses.
     ///
     /// Four initial arrangements are tried: the stored images, the images of [`Self::gather`], the images nearest to
-    /// the target as it is, and the images nearest to the target after a superposition of the largest part alone. Many
-    /// small parts, such as water molecules, need the third arrangement: they have moved less than they would have to
-    /// turn. Each arrangement is improved iteratively. One iteration superposes the whole target on the reference, and
-    /// then moves every part of the reference to the image nearest to the superposed target. The iteration ends when
-    /// the deviation no longer decreases. If few parts fit badly in the best arrangement, single parts are then moved
-    /// to neighbouring images as long as the deviation decreases, because a part that is far from the others turns the
-    /// superposition towards its own image. The result does not depend on the images that are stored in a file. For few
-    /// parts, the result is the same after a rigid motion of the reference.
+    /// the target as it is, and the images nearest to the target after a superposition of the largest part alone. The
+    /// third arrangement serves many small parts, such as water molecules, because the rotation of one molecule says
+    /// nothing about the others. Each arrangement is improved iteratively. One iteration superposes the whole target on
+    /// the reference, and then moves every part of the reference to the image nearest to the superposed target. The
+    /// iteration ends when the deviation no longer decreases. If few parts fit badly in the best arrangement, single
+    /// parts are then moved to neighbouring images as long as the deviation decreases, because a part that is far from
+    /// the others turns the superposition towards its own image. The result does not depend on the images that are
+    /// stored in a file. For few parts, the result is the same after a rigid motion of the reference.
     pub fn fit(&self, cell: &PeriodicCell, reference: &[Vec3], target: &[Vec3]) -> Vec<Image> {
         let stored = vec![[0; 3]; self.len()];
         let Some(largest) = self.iter().max_by_key(|part| part.len()).filter(|_| self.len() > 1) else { return stored };
@@ -38,8 +38,7 @@ impl Parts {
         let by_largest = self.expected(cell, &by_largest, reference, target);
         let near = self.nearest_to(cell, reference, target);
         let arrangements = [stored, self.gather(cell, reference), near, by_largest];
-        let improved = arrangements.map(|images| self.improved(cell, images, reference, target));
-        let [first, others @ ..] = improved;
+        let [first, others @ ..] = arrangements.map(|images| self.improved(cell, images, reference, target));
         let best = others.into_iter().fold(first, |best, other| if other.1 < best.1 { other } else { best });
         let is_close = best.1 < CLOSE * 2.0 * cell.max_cutoff();
         let fits = is_close || self.len() > FEW_PARTS;

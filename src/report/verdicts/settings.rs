@@ -84,7 +84,7 @@ fn cutoff(run: &RunFolder) -> Option<Verdict> {
         return None;
     }
     let setting = run.plan.forces.electrostatics;
-    let has_charges = system.has_charges.unwrap_or(setting != ElectrostaticsSpec::Off);
+    let has_charges = run.has_charges();
     let electrostatics = match setting {
         _ if !has_charges => "no charges",
         ElectrostaticsSpec::Plain => "charges are cut off",
