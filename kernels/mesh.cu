@@ -187,14 +187,22 @@ extern "C" __global__ void convert_grid(const Arguments a, const double) {
 
 // Influence function at one wave vector; the counterpart of `Influence::element`.
 struct Influence {
-    Vec3<float> wave;  // 1/nm
+    // the two parts r and h of the wave vector m (`Influence::wave_number`), 1/nm
+    Vec3<float> rest, half;
     float green;       // influence function, kJ/mol/e²
-    // nm²; factor f in the virial E (δ − f m⊗m) of a wave vector m with the energy E; δ is the unit matrix
+    // nm²; factor f in the virial E (δ − f m⊗m) of a wave vector m with the energy E; δ is the unit matrix, and m⊗m is
+    // r⊗r + h⊗h
     float virial;
 };
 
+// Returns the wave number of index `k`, or zero at half of an even grid.
 __device__ inline float signed_index(u32 k, u32 points) {
-    return 2 * k < points ? float(k) : float(k) - float(points);
+    return 2 * k < points ? float(k) : 2 * k == points ? 0.0f : float(k) - float(points);
+}
+
+// Returns the wave number at half of an even grid, which stands for both signs, or zero for other indices.
+__device__ inline float half_index(u32 k, u32 points) {
+    return 2 * k == points ? float(k) : 0.0f;
 }
 
 // Computes the influence function at the wave vector of an element of the spectrum; `moduli` is the product of the
@@ -203,14 +211,16 @@ __device__ inline Influence influence(const Arguments& a, const Lattice& cell, u
     const Vec3<float> row_a = vec3(cell.reciprocal[0], cell.reciprocal[1], cell.reciprocal[2]);
     const Vec3<float> row_b = vec3(0.0f, cell.reciprocal[3], cell.reciprocal[4]);
     const Vec3<float> row_c = vec3(0.0f, 0.0f, cell.reciprocal[5]);
-    const Vec3<float> wave = row_a * signed_index(x, a.grid_x) + row_b * signed_index(y, a.grid_y) +
+    const Vec3<float> rest = row_a * signed_index(x, a.grid_x) + row_b * signed_index(y, a.grid_y) +
                              row_c * signed_index(z, a.grid_z);
-    const float squared = norm_squared(wave);
+    const Vec3<float> half = row_a * half_index(x, a.grid_x) + row_b * half_index(y, a.grid_y) +
+                             row_c * half_index(z, a.grid_z);
+    const float squared = norm_squared(rest) + norm_squared(half);
     // the inverse of `squared` is computed as the square of a reciprocal root, because the code of a division contains
     // a branch
     const float root = rsqrtf(squared), inverse = squared == 0.0f ? 0.0f : root * root;
     const float exponent = a.transforms.gaussian * squared;
-    return {wave, cell.coulomb_over_pi_volume * expf(-exponent) * inverse * moduli, 2.0f * (1.0f + exponent) * inverse};
+    return {rest, half, cell.coulomb_over_pi_volume * expf(-exponent) * inverse * moduli, 2.0f * (1.0f + exponent) * inverse};
 }
 
 // Energy and virial of the wave vectors of one thread.
@@ -225,12 +235,13 @@ struct MeshSums {
         // their own elements
         const double part = (z == 0 || 2 * z == a.grid_z ? 0.5 : 1.0) * factor.green *
                             (double(value.x) * value.x + double(value.y) * value.y);
-        const Vec3<double> wave = widened(factor.wave);
+        const Vec3<double> rest = widened(factor.rest), half = widened(factor.half);
         energy += part;
         virial.xx += part;
         virial.yy += part;
         virial.zz += part;
-        add_outer(virial, wave, wave * (-part * factor.virial));
+        add_outer(virial, rest, rest * (-part * factor.virial));
+        add_outer(virial, half, half * (-part * factor.virial));
     }
 
     // Adds energy and virial to the totals in device memory. All lanes of a warp must call this function.

@@ -236,7 +236,11 @@ pub(crate) fn serving(ranks: Ranks) -> Serving {
 /// Loads a system with a short cutoff at which all forces are continuous, so that results do not depend on whether a
 /// pair exactly at the cutoff is counted.
 pub(crate) fn divisible(name: &str) -> Sample {
-    let mut sample = Sample::load(name).rigid();
+    with_short_cutoff(Sample::load(name).rigid())
+}
+
+/// Returns a system with the settings of [`divisible`].
+pub(crate) fn with_short_cutoff(mut sample: Sample) -> Sample {
     let settings = &mut sample.system.settings;
     (settings.cutoff, settings.cutoff_lj) = (Some(SHORT_CUTOFF), Some(SHORT_CUTOFF));
     settings.lj_modifier = LjModifier::PotentialSwitch { from: 0.8 * SHORT_CUTOFF };

@@ -45,13 +45,11 @@ pub trait Distribution {
     }
 }
 
-/// Home atoms and home constraint groups of a process, as indices into the whole system.
+/// Home atoms of a process, as indices into the whole system.
 #[derive(Clone, Copy, Debug)]
 pub struct Home<'a> {
     /// index in the topology of each home atom
     pub atoms: &'a [u32],
-    /// index of each home constraint group ([`crate::system::System::constrained_groups`])
-    pub groups: &'a [u32],
     /// whole system
     pub system: &'a CompactSystem,
     /// index in this process of each atom of the whole system. Only home atoms have an index below the number of home

@@ -27,7 +27,8 @@ pub(super) struct Refresh<'a> {
     /// temperature groups; `None` if all atoms share one heat bath
     pub(super) temperature_groups: Option<&'a TemperatureGroups>,
     pub(super) refreshment: &'a Refreshment,
-    /// home atoms, whose topology indices select the random numbers; `None` if this process holds all atoms
+    /// home atoms, whose topology indices select the random numbers of atoms and groups; `None` if this process holds
+    /// all atoms
     pub(super) home: Option<Home<'a>>,
 }
 
@@ -86,9 +87,9 @@ impl Refresh<'_> {
     /// Returns whether `renewal` renews the velocity of an atom in this step.
     #[inline(always)]
     fn acts_on(&self, renewal: &Renewal, atom: usize) -> bool {
-        let group = self.groups.of_atom(atom);
-        let number = |group: usize| self.home.map_or(group as u32, |home| home.groups[group]);
-        renewal.probability >= 1.0 || renewal.acts_on(self.refreshment.key, number(group))
+        let first = self.groups.atoms(self.groups.of_atom(atom))[0];
+        let number = self.home.map_or(first, |home| home.atoms[first as usize]);
+        renewal.probability >= 1.0 || renewal.acts_on(self.refreshment.key, number)
     }
 
     /// Returns two factors for each of the `count` atoms from index `first` on: α − 1, where α is the fraction of the

@@ -71,10 +71,11 @@ impl Renewal {
         (1.0 - self.kept * self.kept) * BOLTZMANN * self.temperature
     }
 
-    /// Whether a group of atoms connected by constraints is refreshed. `atoms` is the index of this group.
+    /// Whether a group of atoms connected by constraints is refreshed. `first` is the index of the first atom of this
+    /// group.
     // a call takes less time than drawing the random number, so inlining gains little and would enlarge the kernels
     #[inline(never)]
-    pub fn acts_on(&self, RandomKey { seed, step }: RandomKey, atoms: u32) -> bool {
-        Stream::new(seed, Purpose::Collision, step, atoms).uniform() < self.probability
+    pub fn acts_on(&self, RandomKey { seed, step }: RandomKey, first: u32) -> bool {
+        Stream::new(seed, Purpose::Collision, step, first).uniform() < self.probability
     }
 }

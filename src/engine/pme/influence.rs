@@ -1,12 +1,13 @@
 //! Influence function of PME: the factor by which the charge spectrum is multiplied to obtain the spectrum of the
 //! potential.
 
+use std::cmp::Ordering;
 use std::f64::consts::TAU;
 
 use super::{MeshPotential, gaussian, spline};
 use crate::cell::PeriodicCell;
 use crate::system::PmeParameters;
-use crate::vec3::Vec3;
+use crate::vec3::{Mat3, Vec3};
 
 /// Threshold below which the squared modulus of the transform of the spline counts as zero. For odd orders the modulus
 /// is zero at the wave number K/2 of a grid with an even number K of points. A modulus of zero is replaced by the mean
@@ -28,8 +29,8 @@ pub struct Influence {
 /// Influence function and virial factor at one wave vector.
 #[derive(Clone, Copy, Debug)]
 pub struct Element {
-    /// wave vector m, 1/nm
-    pub wave: Vec3,
+    /// outer product m⊗m of the wave vector m with itself, 1/nm²
+    pub outer: Mat3,
     /// influence function G in units of the [`MeshPotential`]: the transform of the potential is G times the transform
     /// S of the charges, and the energy is ½ G |S|²
     pub green: f64,
@@ -65,23 +66,35 @@ impl Influence {
         self.alpha
     }
 
-    /// Returns the signed wave number for index `k` along direction 0, 1, 2: indices beyond half the grid are negative.
+    /// Returns the wave number of index `k` along direction 0, 1, 2 in one of two parts, r and h; the other part is zero.
+    /// Indices below and beyond half the grid have positive and negative wave numbers r.
+    ///
+    /// The wave number h at half of an even grid stands for both signs, because a mesh cannot tell them apart. For a
+    /// wave vector r + h with the two parts, |m|² and m⊗m are the means for both signs, |r|² + |h|² and r⊗r + h⊗h.
+    /// Elements k and −k of the influence function are equal for this reason, as the transform of a real mesh requires.
+    /// In an orthorhombic cell r and h are orthogonal, and |m| does not depend on the sign.
     #[inline(always)]
-    pub fn signed(&self, direction: usize, k: usize) -> f64 {
+    pub fn wave_number(&self, direction: usize, k: usize) -> [f64; 2] {
         let points = self.grid[direction];
-        if 2 * k < points { k as f64 } else { k as f64 - points as f64 }
+        match (2 * k).cmp(&points) {
+            Ordering::Less => [k as f64, 0.0],
+            Ordering::Equal => [0.0, k as f64],
+            Ordering::Greater => [k as f64 - points as f64, 0.0],
+        }
     }
 
     /// Returns element `k` of the influence function: [`MeshPotential::transform`] times |b|²/V, with |b|² from
     /// [`Influence::inverse_moduli`] and the volume V. `reciprocal` from [`reciprocal_rows`] and `volume` (nm³) belong
     /// to the same cell.
     pub fn element(&self, reciprocal: &[Vec3; 3], volume: f64, k: [usize; 3]) -> Element {
-        let along = |d: usize| reciprocal[d] * self.signed(d, k[d]);
-        let wave = along(0) + along(1) + along(2);
-        let (squared, moduli) = (wave.norm_squared(), [0, 1, 2].map(|d| self.inverse_moduli[d][k[d]]));
+        let along = |d: usize| self.wave_number(d, k[d]).map(|number| reciprocal[d] * number);
+        let [[x, half_x], [y, half_y], [z, half_z]] = [0, 1, 2].map(along);
+        let [rest, half] = [x + y + z, half_x + half_y + half_z];
+        let outer = Mat3::outer(rest, rest) + Mat3::outer(half, half);
+        let (squared, moduli) = (outer.trace(), [0, 1, 2].map(|d| self.inverse_moduli[d][k[d]]));
         let transform = self.potential.transform(squared, gaussian(squared, self.alpha), self.alpha);
         let virial = self.potential.virial_factor(squared, self.alpha);
-        Element { wave, green: transform / volume * moduli[0] * moduli[1] * moduli[2], virial }
+        Element { outer, green: transform / volume * moduli[0] * moduli[1] * moduli[2], virial }
     }
 }
 

@@ -104,7 +104,7 @@ impl ReferencePme {
                     let own_image = z == 0 || 2 * z == nz;
                     let part = if own_image { 0.5 } else { 1.0 } * element.green * value.norm_sqr();
                     *energy += part;
-                    *virial += Mat3::outer(element.wave, element.wave).scaled(-part * element.virial);
+                    *virial += element.outer.scaled(-part * element.virial);
                     *value *= element.green;
                 }
             },

@@ -25,14 +25,14 @@ pub struct UnitKind {
     pub constraints: Vec<Constraint>,
     /// virtual sites
     pub virtual_sites: Vec<VirtualSite>,
-    /// constraint groups ([`System::constrained_groups`])
+    /// groups that one rank holds together ([`System::rank_groups`])
     groups: Molecules,
     molecules: Molecules,
-    /// molecules that consist of several constraint groups, in ascending order
+    /// molecules that consist of several rank groups, in ascending order
     shared: Vec<u32>,
 }
 
-/// Numbers of the first atom, constraint group, molecule and shared molecule of a unit.
+/// Numbers of the first atom, rank group, molecule and shared molecule of a unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Place {
     atom: u32,
@@ -120,7 +120,7 @@ impl CompactSystem {
     /// Finds the units of a system, and the units that are equal.
     pub fn new(system: &System) -> Self {
         let System { topology, nonbonded, constraints, settings } = system;
-        let (groups, molecules) = rayon::join(|| system.constrained_groups(), || topology.molecules());
+        let (groups, molecules) = rayon::join(|| system.rank_groups(), || topology.molecules());
         let units = units(topology, &groups, &molecules);
         let mut unit_of = vec![0; topology.atoms.len()];
         (0..).zip(&units).for_each(|(unit, range)| unit_of[range.clone()].fill(unit));
@@ -176,7 +176,7 @@ impl CompactSystem {
         self.end.atom as usize
     }
 
-    /// Returns the number of constraint groups ([`System::constrained_groups`]).
+    /// Returns the number of groups that one rank holds together ([`System::rank_groups`]).
     pub fn groups(&self) -> usize {
         self.end.group as usize
     }
@@ -186,7 +186,7 @@ impl CompactSystem {
         self.end.molecule as usize
     }
 
-    /// Returns the number of shared molecules: molecules that consist of several constraint groups.
+    /// Returns the number of shared molecules: molecules that consist of several rank groups.
     pub fn shared_molecules(&self) -> usize {
         self.end.shared as usize
     }
@@ -235,14 +235,14 @@ impl CompactSystem {
         &unit.kind.atoms[(atom - unit.first.atom) as usize]
     }
 
-    /// Returns the atoms of a constraint group, ascending.
+    /// Returns the atoms of a rank group, ascending.
     pub fn group(&self, group: u32) -> impl ExactSizeIterator<Item = u32> + Clone + '_ {
         let unit = self.unit(group, |place| place.group);
         let atoms = unit.kind.groups.atoms((group - unit.first.group) as usize);
         atoms.iter().map(move |&atom| unit.number(atom))
     }
 
-    /// Returns the number of the molecule of an atom. If the molecule consists of several constraint groups, also
+    /// Returns the number of the molecule of an atom. If the molecule consists of several rank groups, also
     /// returns its number among the molecules with this property.
     pub fn molecule_of(&self, atom: u32) -> (u32, Option<u32>) {
         let Unit { kind, first } = self.unit_of_atom(atom);

@@ -133,14 +133,25 @@ impl Topology {
 }
 
 impl System {
-    /// Groups of atoms that are connected by constraints, together with the virtual sites that are constructed from
-    /// these atoms. An atom without a constraint forms a separate group.
+    /// Groups of atoms that are connected by constraints. A virtual site belongs to the group of the first atom of its
+    /// construction. An atom without a constraint forms a separate group.
     pub fn constrained_groups(&self) -> Molecules {
+        self.connected_with(self.topology.site_links())
+    }
+
+    /// Groups of atoms that one rank holds together: atoms that are connected by constraints, and all atoms from which
+    /// a virtual site is constructed, with the site. Each group consists of one or several of the
+    /// [`Self::constrained_groups`].
+    pub fn rank_groups(&self) -> Molecules {
+        self.connected_with(self.topology.site_joins())
+    }
+
+    /// Groups of atoms that constraints and the given pairs connect.
+    fn connected_with(&self, pairs: impl IntoIterator<Item = [u32; 2]>) -> Molecules {
         let settles = self.constraints.settles.iter().map(|settle| settle.atoms);
         let rigid = settles.flat_map(|[o, h1, h2]| [[o, h1], [o, h2]]);
         let constrained = rigid.chain(self.constraints.bonds.iter().map(|bond| bond.atoms));
-        let pairs: Vec<[u32; 2]> = constrained.chain(self.topology.site_links()).collect();
-        Molecules::from_bonds(self.topology.atoms.len(), &pairs)
+        Molecules::from_bonds(self.topology.atoms.len(), &constrained.chain(pairs).collect::<Vec<_>>())
     }
 }
 

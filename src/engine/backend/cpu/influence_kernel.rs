@@ -8,38 +8,49 @@ use crate::simd::{Aligned16, Kernel, LANES, Simd};
 use crate::vec3::{Mat3, Vec3};
 use std::hint::black_box;
 
-/// Sixteen wave vectors, which differ in k_x and share k_y.
-struct Waves {
-    /// reciprocal lattice vector a* (1/nm), and the sixteen integers k_x, which are zero beyond the grid
-    along_x: (Vec3, [f64; LANES]),
+/// Components x, y, z (1/nm) of sixteen vectors.
+type Vectors = [[f64; LANES]; 3];
+
+/// Sixteen wave vectors m, which differ in k_x and share k_y, each as the sum of the two parts of
+/// [`Influence::wave_number`]. The arrays of two elements have a value for each part.
+struct Waves<'a> {
+    influence: &'a Influence,
+    /// reciprocal lattice vector a* (1/nm)
+    a: Vec3,
+    /// the sixteen integers k_x, which are zero beyond the grid
+    along_x: [[f64; LANES]; 2],
     /// k_y b*, 1/nm
-    along_y: Vec3,
+    along_y: [Vec3; 2],
     /// reciprocal lattice vector c*, 1/nm
-    along_z: Vec3,
+    c: Vec3,
 }
 
-impl Waves {
+impl<'a> Waves<'a> {
     #[inline(always)]
-    fn new(influence: &Influence, cell: &PeriodicCell, [first, y]: [usize; 2]) -> Self {
+    fn new(influence: &'a Influence, cell: &PeriodicCell, [first, y]: [usize; 2]) -> Self {
         let [a, b, c] = reciprocal_rows(cell);
-        let mut numbers = [0.0; LANES];
+        let mut along_x = [[0.0; LANES]; 2];
         for x in first..influence.inverse_moduli(0).len().min(first + LANES) {
-            numbers[x - first] = influence.signed(0, x);
+            [along_x[0][x - first], along_x[1][x - first]] = influence.wave_number(0, x);
         }
-        Waves { along_x: (a, numbers), along_y: b * influence.signed(1, y), along_z: c }
+        Waves { influence, a, along_x, along_y: map(influence.wave_number(1, y), |number| b * number), c }
     }
 
-    /// Returns the components x, y, z (1/nm) and the squared lengths (1/nm²) of the wave vectors with the given k_z.
+    /// Returns the parts and the squared lengths |m|² (1/nm²) of the wave vectors with index `z` of k_z.
     #[inline(always)]
-    fn at(&self, k_z: f64) -> ([[f64; LANES]; 3], [f64; LANES]) {
-        let (a, numbers) = &self.along_x;
-        let rest = self.along_y + self.along_z * k_z;
-        let axis = |a: f64, rest: f64| map(*numbers, |k| a * k + rest);
-        let waves = [axis(a.x, rest.x), axis(a.y, rest.y), axis(a.z, rest.z)];
-        let square = |lane: usize| {
-            waves[0][lane] * waves[0][lane] + waves[1][lane] * waves[1][lane] + waves[2][lane] * waves[2][lane]
+    fn at(&self, z: usize) -> ([Vectors; 2], [f64; LANES]) {
+        let along_z = self.influence.wave_number(2, z);
+        let part = |part: usize| {
+            let rest = self.along_y[part] + self.c * along_z[part];
+            let axis = |a: f64, rest: f64| map(self.along_x[part], |k| a * k + rest);
+            [axis(self.a.x, rest.x), axis(self.a.y, rest.y), axis(self.a.z, rest.z)]
         };
-        (waves, from_fn(square))
+        let parts: [Vectors; 2] = from_fn(part);
+        let square = |lane: usize| {
+            let of = |[x, y, z]: &Vectors| x[lane] * x[lane] + y[lane] * y[lane] + z[lane] * z[lane];
+            of(&parts[0]) + of(&parts[1])
+        };
+        (parts, from_fn(square))
     }
 }
 
@@ -75,7 +86,7 @@ impl Kernel for Fill<'_> {
         let moduli = influence.inverse_moduli(2);
         for z in 0..green.len().min(moduli.len()) {
             let (green, modulus) = (&mut green[z], moduli[z]);
-            let (_, squares) = waves.at(influence.signed(2, z));
+            let (_, squares) = waves.at(z);
             // the exponentials are library calls, which prevent vectorisation; a separate loop for them lets the
             // compiler vectorise the next loop
             let gaussians = map(squares, |squared| gaussian(squared, alpha));
@@ -124,22 +135,23 @@ impl Sum<'_> {
         const PAIRS: [[usize; 2]; 6] = [[0, 0], [0, 1], [0, 2], [1, 1], [1, 2], [2, 2]];
         let Sum { influence, cell, spectrum, green, place, points } = self;
         let waves = Waves::new(influence, cell, place);
-        let half = if place[1] == 0 || 2 * place[1] == points[1] { 0.5 } else { 1.0 };
+        let weight = if place[1] == 0 || 2 * place[1] == points[1] { 0.5 } else { 1.0 };
         let (mut energies, mut virials) = ([0.0; LANES], [[0.0; LANES]; 6]);
         for z in 0..spectrum.re.len().min(green.len()) {
             let (re, im, green) = (&spectrum.re[z], &spectrum.im[z], &green[z]);
-            let (waves, squares) = waves.at(influence.signed(2, z));
+            let ([rest, half], squares) = waves.at(z);
             let mut parts = [0.0; LANES];
             for lane in 0..LANES {
                 let [re, im, green] = map([re.0[lane], im.0[lane], green.0[lane]], f64::from);
-                let part = half * green * (re * re + im * im);
+                let part = weight * green * (re * re + im * im);
                 energies[lane] += part;
                 parts[lane] = -part * virial_factor(squares[lane]);
             }
             for k in 0..6 {
                 let [i, j] = PAIRS[k];
                 for lane in 0..LANES {
-                    virials[k][lane] += parts[lane] * waves[i][lane] * waves[j][lane];
+                    let outer = rest[i][lane] * rest[j][lane] + half[i][lane] * half[j][lane];
+                    virials[k][lane] += parts[lane] * outer;
                 }
             }
         }

@@ -38,7 +38,7 @@ pub(super) struct Divisible {
 
 impl Divisible {
     /// Determines the cell, the numbers of atoms and the halo of a system with outer lists of radius `radius` (nm).
-    /// `groups` yields the atoms of each constraint group. Returns an error if there is no cell or no cutoff; the error
+    /// `groups` yields the atoms of each rank group. Returns an error if there is no cell or no cutoff; the error
     /// message contains the number `ranks`.
     pub(super) fn of<G: Iterator<Item = u32> + Clone>(
         settings: &ForceSettings,
@@ -56,7 +56,7 @@ impl Divisible {
             return Err(refuse("a cutoff"));
         }
         let of_group = |group: G| group_radius(group.map(|atom| state.positions[atom as usize]));
-        // an atom may be outside the domain of its constraint group by the radius of the group, so the halo is thicker
+        // an atom may be outside the domain of its rank group by the radius of the group, so the halo is thicker
         // than the list radius by twice the largest group radius
         let largest = groups.map(of_group).fold(0.0, f64::max);
         let atoms = count_along(state.positions.iter().map(|&position| cell.to_fractional(position)));

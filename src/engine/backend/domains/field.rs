@@ -212,8 +212,7 @@ impl Distribution for Domain {
     }
 
     fn home(&self) -> Option<Home<'_>> {
-        let Local { groups, .. } = &self.local;
-        Some(Home { atoms: self.own(), groups, system: &self.system, numbers: self.numbers.as_slice() })
+        Some(Home { atoms: self.own(), system: &self.system, numbers: self.numbers.as_slice() })
     }
 
     fn counts_shared_energies(&self) -> bool {

@@ -1,8 +1,8 @@
 //! Local atoms of a rank: home atoms, which are in its domain, and halo atoms, which are home atoms of neighbouring
 //! ranks.
 //!
-//! Atoms connected by constraints form one group with their virtual sites. The home of a group is the domain that
-//! contains the center of the group.
+//! Atoms connected by constraints, and the atoms from which a virtual site is constructed with this site, form one group
+//! ([`crate::system::System::rank_groups`]). The home of a group is the domain that contains the center of the group.
 
 use super::division::Division;
 use super::halo::{Halo, Stage};
@@ -24,7 +24,7 @@ pub(super) struct Local {
     pub(super) region: Region,
 }
 
-/// Constraint groups that migrate from one rank to another rank.
+/// Rank groups that migrate from one rank to another rank.
 #[derive(Default, Serialize, Deserialize)]
 struct Migrants {
     groups: Vec<u32>,
@@ -33,7 +33,7 @@ struct Migrants {
     others: Vec<Vec<Vec3>>,
 }
 
-/// Constraint groups of this rank that another rank needs in its halo.
+/// Rank groups of this rank that another rank needs in its halo.
 #[derive(Serialize, Deserialize)]
 struct HaloGroups {
     /// number of groups in each zone
@@ -61,7 +61,7 @@ pub(super) struct DivisionContext<'a> {
     pub(super) ranks: &'a Ranks,
     pub(super) division: &'a Division,
     pub(super) cell: &'a PeriodicCell,
-    /// whole system, for its constraint groups
+    /// whole system, for its rank groups
     pub(super) system: &'a CompactSystem,
 }
 

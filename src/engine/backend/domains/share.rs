@@ -41,7 +41,7 @@ impl RankShare {
     /// Divides the cell of `state` among `ranks` ranks, for outer lists of radius `radius` (nm). Returns an error if
     /// the system cannot be divided into so many domains.
     pub fn new(system: &System, state: &State, radius: f64, ranks: usize) -> Result<Self, Problem> {
-        let groups = system.constrained_groups();
+        let groups = system.rank_groups();
         let atoms_of_groups = (0..groups.len()).map(|group| groups.atoms(group).iter().copied());
         let divisible = Divisible::of(&system.settings, atoms_of_groups, state, radius, ranks)?;
         let Topology { bonded, exclusions, .. } = &system.topology;

@@ -12,7 +12,7 @@ use crate::backend::{Cpu, CpuOptions, Reference};
 use crate::ranks::{Purpose, Ranks, Traffic};
 use crate::simd::Level;
 use crate::team::Team;
-use crate::testing::{SHORT_CUTOFF as CUTOFF, Sample, divisible as sample, on_ranks};
+use crate::testing::{SHORT_CUTOFF as CUTOFF, Sample, divisible as sample, on_ranks, with_short_cutoff};
 
 const EVERYTHING: Workload = Workload { energy: true, virial: true, ..Workload::FORCES };
 /// Tolerance of energies and virials, relative to the sum of the absolute values of their terms.
@@ -73,6 +73,18 @@ fn forces_are_those_of_one_rank() {
     // cells of these samples are wide enough for three domains along a direction
     for count in [2, 3, 6, 8, 12] {
         ["peptide-ff19sb", "peptide-charmm36"].into_iter().for_each(|name| _ = compare(name, &sample(name), count));
+    }
+}
+
+#[test]
+fn the_atoms_of_a_virtual_site_stay_together_without_constraints() {
+    // without constraints only the virtual sites connect the atoms of a molecule of water
+    for (name, sample) in [("tip4pew", Sample::load("tip4pew")), ("sites of sites", Sample::with_sites_of_sites())] {
+        let sample = with_short_cutoff(sample);
+        assert!(sample.system.constraints.settles.is_empty() && sample.system.constraints.bonds.is_empty());
+        for count in [2, 4, 8] {
+            compare(name, &sample, count);
+        }
     }
 }
 

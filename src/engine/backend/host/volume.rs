@@ -50,7 +50,7 @@ pub(super) struct SharedMolecules {
 
 impl SharedMolecules {
     /// Returns the parts of molecules among the home atoms, and the list of the parts that belong to shared molecules.
-    /// A molecule that is a single constraint group is never shared.
+    /// A molecule that is a single rank group is never shared.
     pub(super) fn parts_at(Home { atoms, system, .. }: Home<'_>) -> (Molecules, Self) {
         let mut first = HashMap::new();
         let link = |(index, &atom): (u32, &u32)| {

@@ -10,7 +10,7 @@ fn compare(system: &System) -> CompactSystem {
     assert_eq!([compact.atoms(), compact.exclusions()], [atoms, topology.exclusions.len()]);
     let all: Vec<u32> = (0..atoms as u32).collect();
     assert!(all.iter().all(|&i| *compact.atom(i) == Atom { residue: 0, ..topology.atoms[i as usize] }));
-    let (groups, molecules) = (system.constrained_groups(), topology.molecules());
+    let (groups, molecules) = (system.rank_groups(), topology.molecules());
     assert_eq!([compact.groups(), compact.molecules()], [groups.len(), molecules.len()]);
     for group in 0..groups.len() {
         assert!(compact.group(group as u32).eq(groups.atoms(group).iter().copied()));

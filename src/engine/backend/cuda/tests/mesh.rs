@@ -98,10 +98,9 @@ impl Mesh {
             let own_image = k[2] == 0 || 2 * k[2] == self.parameters.grid[2];
             let part = if own_image { 0.5 } else { 1.0 } * element.green * value.norm_sqr();
             energy += part;
-            let m: [f64; 3] = [element.wave.x, element.wave.y, element.wave.z];
             for (i, row) in virial.0.iter_mut().enumerate() {
                 for (j, entry) in row.iter_mut().enumerate() {
-                    *entry += part * (f64::from(u8::from(i == j)) - element.virial * m[i] * m[j]);
+                    *entry += part * (f64::from(u8::from(i == j)) - element.virial * element.outer.0[i][j]);
                 }
             }
             *value *= element.green;

@@ -187,6 +187,31 @@ fn volume_moves_are_those_of_one_rank() {
 }
 
 #[test]
+fn collisions_are_those_of_one_rank() {
+    // each molecule of the second sample is one rank group, but each of its atoms collides alone
+    for sample in [sample("tip4pew"), with_short_cutoff(Sample::load("tip4pew"))] {
+        let renewal = Renewal { kept: 0.0, probability: 0.3, temperature: 300.0 };
+        let measure = |backend: &mut dyn Backend| {
+            for step in 0..3 {
+                backend.forces(Workload::FORCES).unwrap();
+                let key = RandomKey { seed: 7, step };
+                let kick = Leapfrog { timestep: 0.0005, refreshed: true, ..Leapfrog::default() };
+                backend.integrate(kick, Some(&Refreshment { renewals: smallvec![renewal], key })).unwrap();
+                renew_lists(backend);
+            }
+            state_of(backend)
+        };
+        let expected = measure(&mut alone(&sample));
+        for count in RANKS {
+            let ours = divided(count, &sample, |domains| measure(domains));
+            // the tolerance is far below a velocity of 300 K
+            let error = largest_difference(&ours.velocities, &expected.velocities);
+            assert!(error < 1e-3, "{count} ranks: velocities differ by {error} nm/ps");
+        }
+    }
+}
+
+#[test]
 fn impulses_are_those_of_one_rank() {
     const EVERY: u32 = 4;
     let sample = sample(NAME);
