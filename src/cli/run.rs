@@ -154,7 +154,7 @@ impl Run {
             release_ranks(ranks);
             end.map(Some)
         } else {
-            engine.serve();
+            engine.serve(&requests);
             Ok(None)
         };
         let outcomes = ranks.gather(&ranks.agree(end)?);

@@ -2,7 +2,7 @@
 //! together with settings and pair lists, and run ranks as threads of one process.
 
 use crate::backend::cuda::{Cuda, Device, Emulated};
-use crate::backend::{Backend, Serving, Workload};
+use crate::backend::{Backend, Requested, Serving, Workload};
 use crate::cell::{PeriodicCell, displacement};
 use crate::constraint::{ConstraintKind, ConstraintPlan, derive};
 use crate::ensemble::volume_trial::VolumeTrial;
@@ -292,7 +292,7 @@ pub(crate) fn on_ranks<R: Send>(count: usize, work: impl Fn(&Serving) -> R + Syn
             Serving::release(&serving.ranks);
             return Some(result);
         }
-        serving.serve();
+        serving.serve(Requested::default);
         None
     });
     done.into_iter().flatten().next().expect("the first rank")

@@ -135,15 +135,9 @@ fn an_interrupted_run_is_that_which_was_not() {
     assert!((whole[last] - other[last]).abs() < 1e-5 * whole[last].abs(), "{} and {}", whole[last], other[last]);
 }
 
-#[test]
-fn a_rank_that_is_killed_ends_the_job_and_the_same_command_continues() {
-    let case = case("velocities = \"file\"\nduration = \"20 ns\"\ntimestep = \"2 fs\"\n");
-    let quiet = &["--quiet"];
-    let mut child = over(&case, 2, "run", quiet).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    wait_for("a few rows", || case.rows("out") > 3);
-    signal(&child, "USR1");
-    wait_for("a checkpoint", || case.path("out/checkpoint.md").exists() && case.state("out").step > 0);
-    let first = process_of(&case, "out");
+/// Returns the processes of the first and of the second rank of a run on two ranks.
+fn processes(case: &Case) -> [u32; 2] {
+    let first = process_of(case, "out");
     let parent = |process: u32| {
         let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
         status.lines().find(|line| line.starts_with("PPid")).unwrap().to_owned()
@@ -153,6 +147,33 @@ fn a_rank_that_is_killed_ends_the_job_and_the_same_command_continues() {
         |process: u32| std::fs::read_to_string(format!("/proc/{process}/comm")).is_ok_and(|name| name == "md\n");
     let mut others = names.filter_map(|name| name.parse().ok()).filter(|&process| process != first && is_md(process));
     let other = others.find(|&process| parent(process) == parent(first)).unwrap();
+    [first, other]
+}
+
+#[test]
+fn signals_to_the_second_rank_act_on_the_run() {
+    let case = case("velocities = \"file\"\nduration = \"20 ns\"\ntimestep = \"2 fs\"\n");
+    let mut child = over(&case, 2, "run", &["--quiet"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    wait_for("a few rows", || case.rows("out") > 3);
+    let [_, second] = processes(&case);
+    let send = |name: &str| Command::new("kill").args([name, &second.to_string()]).status().unwrap().success();
+    assert!(send("-USR1"));
+    wait_for("a checkpoint", || case.path("out/checkpoint.md").exists() && case.state("out").step > 0);
+    let early = case.state("out").step;
+    assert!(send("-TERM"));
+    assert_eq!(child.wait().unwrap().code(), Some(3));
+    assert!(case.state("out").step > early);
+}
+
+#[test]
+fn a_rank_that_is_killed_ends_the_job_and_the_same_command_continues() {
+    let case = case("velocities = \"file\"\nduration = \"20 ns\"\ntimestep = \"2 fs\"\n");
+    let quiet = &["--quiet"];
+    let mut child = over(&case, 2, "run", quiet).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    wait_for("a few rows", || case.rows("out") > 3);
+    signal(&child, "USR1");
+    wait_for("a checkpoint", || case.path("out/checkpoint.md").exists() && case.state("out").step > 0);
+    let [first, other] = processes(&case);
     assert!(Command::new("kill").args(["-KILL", &other.to_string()]).status().unwrap().success());
     let mut code = None;
     wait_for("the end of the job", || {

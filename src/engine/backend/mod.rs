@@ -29,7 +29,7 @@ mod work;
 pub use cpu::{Cpu, CpuOptions};
 pub use dispersion::DispersionTail;
 pub use distribution::{Distribution, Home};
-pub use domains::{Domains, RankShare, Serving, SharedReference};
+pub use domains::{Domains, RankShare, Requested, Serving, SharedReference};
 pub use energies::Energies;
 pub use external::{External, ExternalForce};
 pub use feature::{Feature, GPU, Platform, RANKS};

@@ -23,7 +23,7 @@ pub enum Purpose {
     Sums,
     /// commands of rank 0 to other ranks, with the data of the commands
     Commands,
-    /// positions, velocities and forces of all atoms, sent to rank 0
+    /// positions, velocities and forces of all atoms, and signals of users, sent to rank 0
     Output,
 }
 

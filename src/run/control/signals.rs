@@ -1,5 +1,6 @@
 //! Requests to stop a run or to write a checkpoint, which arrive as signals.
 
+use crate::backend::Requested;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 use std::sync::Arc;
@@ -63,6 +64,18 @@ impl Requests {
         self.stop.store(true, Ordering::Relaxed);
     }
 
+    /// Returns whether signals have requested a stop, or a checkpoint since the last call of this function or of
+    /// [`Requests::take_checkpoint`].
+    pub(in crate::run) fn take(&self) -> Requested {
+        Requested { stop: self.stop(), checkpoint: self.take_checkpoint() }
+    }
+
+    /// Adds the requests of another process.
+    pub(in crate::run) fn add(&self, Requested { stop, checkpoint }: Requested) {
+        self.stop.fetch_or(stop, Ordering::Relaxed);
+        self.checkpoints.fetch_add(u64::from(checkpoint), Ordering::Relaxed);
+    }
+
     /// Whether a signal has requested that the run stops.
     pub fn stop(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
@@ -111,5 +124,16 @@ mod tests {
         first.checkpoints.fetch_add(1, Ordering::Relaxed);
         assert!(first.take_checkpoint() && second.take_checkpoint());
         assert!(!first.take_checkpoint() && !second.take_checkpoint());
+    }
+
+    #[test]
+    fn requests_of_another_process_are_taken_once() {
+        let [here, there] = [Requests::default(), Requests::default()];
+        there.checkpoints.fetch_add(2, Ordering::Relaxed);
+        here.add(there.take());
+        assert!(here.take_checkpoint() && !here.stop());
+        there.ask_to_stop();
+        here.add(there.take());
+        assert!(!here.take_checkpoint() && here.stop());
     }
 }

@@ -3,6 +3,7 @@
 use crate::backend::{RANKS, RankShare, Serving};
 use crate::error::{Error, Problem, Result};
 use crate::ranks::{Ranks, Traffic};
+use crate::run::control::Requests;
 use crate::run::engine::rank_processors::{ProcessorSet, ProcessorShare};
 use crate::run::engine::{Engine, run_on_first_thread};
 use crate::run::plan::{Device, Plan, Precision};
@@ -66,9 +67,17 @@ impl Engine {
     }
 
     /// Executes the operations that rank 0 requests for the domain of this rank, until rank 0 calls
-    /// [`release_ranks`].
-    pub fn serve(&self) {
-        run_on_first_thread(&self.pool, || self.serving().serve());
+    /// [`release_ranks`]. `requests` are the signals to this rank, which rank 0 asks for from time to time.
+    pub fn serve(&self, requests: &Requests) {
+        run_on_first_thread(&self.pool, || self.serving().serve(|| requests.take()));
+    }
+
+    /// Adds the signals that the other ranks have received to the requests of this rank. All other ranks must be in
+    /// [`Engine::serve`].
+    pub(in crate::run) fn collect_requests(&self, requests: &Requests) {
+        if self.ranks.count() > 1 {
+            Serving::requested(&self.ranks).into_iter().for_each(|requested| requests.add(requested));
+        }
     }
 
     /// Returns the bytes and messages that each rank has sent so far; an empty list for one rank. All ranks except rank

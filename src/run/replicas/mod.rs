@@ -168,7 +168,7 @@ pub fn run_replicas(
     let serving = ranks.agree(if group.is_first() { Ok(None) } else { serving().map(Some) })?;
     let end = match serving {
         Some(engine) => {
-            engine.serve();
+            engine.serve(&job.requests);
             Ok(None)
         }
         None => {

@@ -54,11 +54,14 @@ use history::History;
 use monitor::Monitor;
 use std::io::Write;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Fraction of the allowed wall time (`max_time`) after which the run stops. The remaining time is reserved for the
 /// last checkpoint.
 const DEADLINE_SHARE: f64 = 0.99;
+/// Time between two questions for signals that other ranks have received. A batch system leaves at least some seconds
+/// between a signal and the end of a job.
+const ASK: Duration = Duration::from_millis(500);
 
 /// Run in progress, with the data that pass from one stage to the next.
 struct Session<'a> {
@@ -77,6 +80,8 @@ struct Session<'a> {
     unverified: bool,
     /// whether the user was already warned that the cell is as small as the cutoff allows
     told_of_small_cell: bool,
+    /// time at which the other ranks were last asked for signals that they have received
+    asked: Instant,
     /// collective and position restraints of each stage
     restraints: Vec<Restraints>,
     /// output directory. This field is declared last, because Rust drops fields in the order of their declaration. The
@@ -141,6 +146,7 @@ pub fn run(
         steps: 0,
         unverified: false,
         told_of_small_cell: false,
+        asked: Instant::now(),
         restraints,
         job,
     };
@@ -319,6 +325,10 @@ impl<'a> Session<'a> {
     /// of `steps`, and `time` is the simulated time (ps). Returns true if the run has to stop.
     fn poll(&mut self, step: u64, steps: u64, time: f64) -> Result<bool> {
         self.monitor.set_progress(step, steps, time);
+        if self.asked.elapsed() > ASK {
+            self.asked = Instant::now();
+            self.engine.collect_requests(&self.job.requests);
+        }
         if self.job.requests.stop() {
             return Ok(true);
         }

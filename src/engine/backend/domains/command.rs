@@ -35,6 +35,8 @@ pub(super) enum Command {
     End(u64),
     /// gather the counts of messages and bytes that each rank has sent
     Traffic,
+    /// gather what the user has requested from each rank with signals
+    Requested,
     /// end [`Serving::serve`](super::Serving::serve)
     Quit,
 }

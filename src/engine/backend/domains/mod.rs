@@ -37,7 +37,7 @@ use field::Domain;
 use std::sync::Arc;
 
 pub use double::SharedReference;
-pub use serving::Serving;
+pub use serving::{Requested, Serving};
 pub use share::RankShare;
 
 /// The system of all ranks, as a backend on the first rank.

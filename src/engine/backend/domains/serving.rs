@@ -9,6 +9,7 @@ use crate::ranks::{Purpose, Ranks, Traffic};
 use crate::simd::Level;
 use crate::system::{CompactSystem, System};
 use crate::team::Team;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -18,6 +19,15 @@ struct Served {
     domains: HashMap<u64, Host<Domain>>,
     /// force fields whose pairs are shared in double precision
     references: HashMap<u64, Reference>,
+}
+
+/// Requests that a user made with signals to one rank, since the last time that rank 0 asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Requested {
+    /// the run stops
+    pub stop: bool,
+    /// the run writes a checkpoint and goes on
+    pub checkpoint: bool,
 }
 
 /// A rank's resources for domain decomposition.
@@ -35,9 +45,9 @@ pub struct Serving {
 
 impl Serving {
     /// Executes the commands that the first rank sends, until the first rank calls [`Serving::release`]. All other
-    /// ranks call this function. Errors are not returned from this function, because the first rank has the same errors
-    /// and reports them.
-    pub fn serve(&self) {
+    /// ranks call this function. `requested` returns the requests of a user to this rank. Errors are not returned from
+    /// this function, because the first rank has the same errors and reports them.
+    pub fn serve(&self, requested: impl Fn() -> Requested) {
         let mut served = Served::default();
         let commands = self.ranks.for_purpose(Purpose::Commands);
         while let Some(command) = commands.receive_broadcast() {
@@ -64,6 +74,7 @@ impl Serving {
                     served.references.remove(&number);
                 }
                 Command::Traffic => _ = self.ranks.gather(&self.ranks.sent()),
+                Command::Requested => _ = self.ranks.for_purpose(Purpose::Output).gather(&requested()),
                 Command::Quit => break,
             }
         }
@@ -83,6 +94,12 @@ impl Serving {
         }
         ranks.for_purpose(Purpose::Commands).broadcast(&Command::Traffic);
         ranks.gather(&ranks.sent())
+    }
+
+    /// Returns the requests of a user to the other ranks. The other ranks must be in [`Serving::serve`].
+    pub fn requested(ranks: &Ranks) -> Vec<Requested> {
+        ranks.for_purpose(Purpose::Commands).broadcast(&Command::Requested);
+        ranks.for_purpose(Purpose::Output).gather(&Requested::default())
     }
 
     /// Creates a host for a system, initially without home atoms. `whole` is the system with all its atoms on the first
