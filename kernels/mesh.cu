@@ -185,14 +185,32 @@ extern "C" __global__ void convert_grid(const Arguments a, const double) {
     a.charge_grid[point] = 0;
 }
 
-// Influence function at one wave vector; the counterpart of `Influence::element`.
+// Half of the influence function at one wave vector.
+struct HalfInfluence {
+    Vec3<float> wave;  // 1/nm
+    float green;       // half of the influence function, kJ/mol/e²
+    float virial;      // nm²; factor f in the virial E (δ − f m⊗m) of a wave vector with the energy E and the unit matrix δ
+
+    __device__ HalfInfluence(const Arguments& a, const Lattice& cell, Vec3<float> wave, float moduli) : wave(wave) {
+        const float squared = norm_squared(wave);
+        // the inverse of `squared` is computed as the square of a reciprocal root, because the code of a division
+        // contains a branch
+        const float root = rsqrtf(squared), inverse = squared == 0.0f ? 0.0f : root * root;
+        const float exponent = a.transforms.gaussian * squared;
+        green = 0.5f * cell.coulomb_over_pi_volume * expf(-exponent) * inverse * moduli;
+        virial = 2.0f * (1.0f + exponent) * inverse;
+    }
+};
+
+// Influence function at an element of the spectrum, the mean for two wave vectors; the counterpart of
+// `Influence::element`. The wave vectors are equal except at half of an even grid.
 struct Influence {
-    // the two parts r and h of the wave vector m (`Influence::wave_number`), 1/nm
-    Vec3<float> rest, half;
-    float green;       // influence function, kJ/mol/e²
-    // nm²; factor f in the virial E (δ − f m⊗m) of a wave vector m with the energy E; δ is the unit matrix, and m⊗m is
-    // r⊗r + h⊗h
-    float virial;
+    HalfInfluence halves[2];
+
+    // influence function, kJ/mol/e²
+    __device__ float green() const {
+        return halves[0].green + halves[1].green;
+    }
 };
 
 // Returns the wave number of index `k`, or zero at half of an even grid.
@@ -205,8 +223,8 @@ __device__ inline float half_index(u32 k, u32 points) {
     return 2 * k == points ? float(k) : 0.0f;
 }
 
-// Computes the influence function at the wave vector of an element of the spectrum; `moduli` is the product of the
-// spline moduli along x, y and z.
+// Computes the influence function at an element of the spectrum; `moduli` is the product of the spline moduli along x,
+// y and z.
 __device__ inline Influence influence(const Arguments& a, const Lattice& cell, u32 x, u32 y, u32 z, float moduli) {
     const Vec3<float> row_a = vec3(cell.reciprocal[0], cell.reciprocal[1], cell.reciprocal[2]);
     const Vec3<float> row_b = vec3(0.0f, cell.reciprocal[3], cell.reciprocal[4]);
@@ -215,12 +233,7 @@ __device__ inline Influence influence(const Arguments& a, const Lattice& cell, u
                              row_c * signed_index(z, a.grid_z);
     const Vec3<float> half = row_a * half_index(x, a.grid_x) + row_b * half_index(y, a.grid_y) +
                              row_c * half_index(z, a.grid_z);
-    const float squared = norm_squared(rest) + norm_squared(half);
-    // the inverse of `squared` is computed as the square of a reciprocal root, because the code of a division contains
-    // a branch
-    const float root = rsqrtf(squared), inverse = squared == 0.0f ? 0.0f : root * root;
-    const float exponent = a.transforms.gaussian * squared;
-    return {rest, half, cell.coulomb_over_pi_volume * expf(-exponent) * inverse * moduli, 2.0f * (1.0f + exponent) * inverse};
+    return {{HalfInfluence(a, cell, rest + half, moduli), HalfInfluence(a, cell, rest - half, moduli)}};
 }
 
 // Energy and virial of the wave vectors of one thread.
@@ -228,20 +241,23 @@ struct MeshSums {
     double energy;
     Tensor virial;
 
-    // Adds the energy and the virial of one wave vector; `value` is the transform of the charges at this wave vector.
+    // Adds the energy and the virial of an element of the spectrum; `value` is the transform of the charges.
     __device__ void add(const Arguments& a, const Influence& factor, u32 z, float2 value) {
         // half of the spectrum is stored, because the other half is the complex conjugate of the stored half; each
         // stored element counts twice, except in the planes z = 0 and z = grid_z/2, which contain the conjugates of
         // their own elements
-        const double part = (z == 0 || 2 * z == a.grid_z ? 0.5 : 1.0) * factor.green *
-                            (double(value.x) * value.x + double(value.y) * value.y);
-        const Vec3<double> rest = widened(factor.rest), half = widened(factor.half);
-        energy += part;
-        virial.xx += part;
-        virial.yy += part;
-        virial.zz += part;
-        add_outer(virial, rest, rest * (-part * factor.virial));
-        add_outer(virial, half, half * (-part * factor.virial));
+        const double weight = (z == 0 || 2 * z == a.grid_z ? 0.5 : 1.0) *
+                              (double(value.x) * value.x + double(value.y) * value.y);
+#pragma unroll
+        for (const HalfInfluence& half : factor.halves) {
+            const double part = weight * half.green;
+            const Vec3<double> wave = widened(half.wave);
+            energy += part;
+            virial.xx += part;
+            virial.yy += part;
+            virial.zz += part;
+            add_outer(virial, wave, wave * (-part * half.virial));
+        }
     }
 
     // Adds energy and virial to the totals in device memory. All lanes of a warp must call this function.
@@ -262,7 +278,7 @@ __device__ inline void solve_mesh(const Arguments& a) {
         const float moduli = a.moduli[x] * a.moduli[a.grid_x + y] * a.moduli[a.grid_x + a.grid_y + z];
         const Influence factor = influence(a, *a.cell, x, y, z, moduli);
         const float2 value = a.spectrum[point];
-        a.spectrum[point] = make_float2(value.x * factor.green, value.y * factor.green);
+        a.spectrum[point] = make_float2(value.x * factor.green(), value.y * factor.green());
         if (SUMS) sums.add(a, factor, z, value);
     }
     if (SUMS) sums.store(a);

@@ -355,7 +355,7 @@ struct SolveStage : Lines {
             const u32 x = part + t.x.first * n;
             const Influence factor = influence(a, cell, x, y, z, moduli[x] * moduli_yz);
             if (SUMS) sums.add(a, factor, z, v[n]);
-            v[n] = make_float2(v[n].y * factor.green, v[n].x * factor.green);
+            v[n] = make_float2(v[n].y * factor.green(), v[n].x * factor.green());
         }
         radix.transform(v);
 #pragma unroll

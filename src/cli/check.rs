@@ -46,7 +46,7 @@ fn plain(plan: &Plan, engine: Option<&Engine>) -> Result<String> {
         None => processors(plan)?,
     };
     let mut text = summary(plan, &system, &state)?;
-    let division = engine.map(|engine| engine.division(plan, &system, &state)).transpose()?.flatten();
+    let division = engine.map(|engine| engine.division(engine.ranks(), plan, &system, &state)).transpose()?.flatten();
     let memory = estimate::memory(&system, &state, threads) / 1e6;
     let ranks = engine.map_or(1, Engine::ranks);
     if engine.is_none() {

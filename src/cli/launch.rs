@@ -94,6 +94,15 @@ pub(super) fn on_ranks(alone: bool, work: impl FnOnce(&Ranks) -> Result<ExitCode
     code
 }
 
+/// Returns an exit code if a launcher started several processes of `md bench`, which would share the processors and
+/// measure each other. Only rank 0 prints the error.
+pub(super) fn refused_bench() -> Option<ExitCode> {
+    let launched = Launched::here().filter(|launched| launched.count.is_some_and(|count| count > 1))?;
+    let help = "start md bench without mpirun or srun: --ranks forecasts the speed on several ranks; md run on several \
+                ranks reports its speed in run.log";
+    Some(ended(&launched.refusal("md bench measures a single process", help), launched.rank == 0))
+}
+
 /// Returns the exit code of an error. Prints the error if `is_shown`, which is set on rank 0 only.
 fn ended(error: &Error, is_shown: bool) -> ExitCode {
     if is_shown { failed(error) } else { ExitCode::from(error.exit_code()) }
@@ -121,7 +130,7 @@ pub(super) fn same_input(ranks: &Ranks, text: &str, config: &Config) -> Result<(
         hash.update(&[0]);
     }
     let help = "give every rank the same options and the same input file, and check that all nodes can read this file";
-    same(ranks, &hash.finalize().to_le_bytes(), "another input file or other options", help)
+    same(ranks, &hash.finalize().to_le_bytes(), "another input file, other options or another folder", help)
 }
 
 /// Returns an error if the ranks have read different files.

@@ -101,10 +101,15 @@ pub fn main() -> ExitCode {
         Command::Run(command) => return command.execute(started),
         Command::Check(command) => return command.execute(),
         Command::Energy(command) => command.execute(),
-        Command::Bench(command) => match command.execute() {
-            Ok(false) => return ExitCode::from(SLOWER),
-            ended => ended.map(|_| ()),
-        },
+        Command::Bench(command) => {
+            if let Some(code) = launch::refused_bench() {
+                return code;
+            }
+            match command.execute() {
+                Ok(false) => return ExitCode::from(SLOWER),
+                ended => ended.map(|_| ()),
+            }
+        }
         Command::Analyze(command) => command.execute(),
         Command::Build(command) => command.execute(),
         Command::Convert(command) => command.execute(),

@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::estimate::{self, Processors};
 use super::input::Input;
 use super::launch::same_files;
+use crate::backend::RankShare;
 use crate::config::{Config, Ensemble, Override, Replica};
 use crate::error::{Error, Problem, Result};
 use crate::observe::lock::OutputLock;
@@ -16,7 +17,8 @@ use crate::observe::progress::{counted, duration, three_digits};
 use crate::observe::replicas::{EnsembleStatus, ReplicaStatus};
 use crate::ranks::Ranks;
 use crate::run::{
-    Engine, Plan, ReplicaJob, ReplicaPlacement, Sharing, Start, estimated_acceptances, preflight, processors, warnings,
+    Engine, Plan, ReplicaJob, ReplicaPlacement, Sharing, Start, check_ranks, estimated_acceptances, preflight,
+    processors, warnings,
 };
 use crate::units::NS_PER_DAY;
 
@@ -26,6 +28,8 @@ pub(super) struct Replicas<'a> {
     pub(super) spread: ReplicaPlacement,
     configs: Vec<Config>,
     starts: Vec<Arc<Start>>,
+    /// division of the cell of each replica among the ranks of a group; `None` if one rank computes a replica
+    divisions: Vec<Option<RankShare>>,
 }
 
 impl<'a> Replicas<'a> {
@@ -53,19 +57,24 @@ impl<'a> Replicas<'a> {
         let mut configs = ensemble.replicas.iter().map(read).collect::<Result<Vec<Config>>>()?;
         ensemble.join(&mut configs);
         let plans: Vec<&Plan> = configs.iter().map(|config| &config.plan).collect();
-        let check = |((plan, start), replica): ((&&Plan, Result<Arc<Start>>), &Replica)| {
-            let start = start.and_then(|start| {
-                processors(plan)?;
-                preflight(plan, &start.system, &start.state).map(|()| start)
-            });
-            start.map_err(|error| error.of(&replica.title()))
-        };
         let engine = Engine::on(spread.at_once * spread.threads)?;
-        let starts = engine.pool.install(|| {
+        let check = |((plan, start), replica): ((&&Plan, Result<Arc<Start>>), &Replica)| {
+            let checked = start.and_then(|start| {
+                let Start { system, state, .. } = &*start;
+                processors(plan)?;
+                check_ranks(plan, spread.ranks_per_replica)?;
+                preflight(plan, system, state)?;
+                let division = engine.division(spread.ranks_per_replica, plan, system, state)?;
+                Ok((start, division))
+            });
+            checked.map_err(|error| error.of(&replica.title()))
+        };
+        let checked = engine.pool.install(|| {
             plans.iter().zip(Start::of(&plans)).zip(&ensemble.replicas).map(check).collect::<Result<Vec<_>>>()
         })?;
+        let (starts, divisions): (Vec<_>, Vec<_>) = checked.into_iter().unzip();
         Start::check_volumes(&starts, &plans)?;
-        Ok(Replicas { ensemble, spread, configs, starts })
+        Ok(Replicas { ensemble, spread, configs, starts, divisions })
     }
 
     /// Returns a job for each replica.
@@ -99,9 +108,8 @@ impl<'a> Replicas<'a> {
             "ensemble     {all} replicas, {}; the lines above describe the first replica",
             spread.describe()
         );
-        let stays = ensemble.is_exchange() && spread.ranks > 1;
         for (index, replica) in ensemble.replicas.iter().enumerate() {
-            let place = if stays { format!(", on rank {}", spread.rank_of(index)) } else { String::new() };
+            let place = if ensemble.is_exchange() { spread.place_of(index) } else { String::new() };
             let _ = writeln!(text, "{:<12} {}{place}", replica.title(), replica.description);
         }
         for note in &ensemble.notes {
@@ -110,10 +118,14 @@ impl<'a> Replicas<'a> {
         self.describe_exchange(&mut text);
         let ranks = spread.ranks;
         let (mut memory, mut slots, mut picoseconds) = (vec![], vec![0.0; ranks * spread.at_once], 0.0);
-        for (config, start) in self.configs.iter().zip(&self.starts) {
+        let mut of_others: f64 = 0.0;
+        for ((config, start), division) in self.configs.iter().zip(&self.starts).zip(&self.divisions) {
             let (plan, Start { system, state, .. }) = (&config.plan, &**start);
             let (threads, level) = processors(plan)?;
-            let processors = Processors { threads, level, ranks: 1, share: None };
+            let processors = Processors { threads, level, ranks: spread.ranks_per_replica, share: division.as_ref() };
+            if let Some(share) = division {
+                of_others = of_others.max(estimate::memory_of_rank(system, state, threads, share));
+            }
             memory.push(estimate::memory(system, state, threads) - estimate::PROGRAM);
             // each replica runs in the slot (share of the processors) that becomes free first
             if let Some(slot) = slots.iter_mut().min_by(|a: &&mut f64, b| a.total_cmp(b)) {
@@ -130,8 +142,17 @@ impl<'a> Replicas<'a> {
             (true, most) => (most, counted(most, "replica")),
         };
         let bytes = estimate::PROGRAM + memory.iter().take(held).sum::<f64>();
-        let on_each = if ranks > 1 { " on each rank" } else { "" };
-        let _ = writeln!(text, "memory       about {:.0} MB for {whose}{on_each}", bytes / 1e6);
+        let memory = match (spread.ranks_per_replica, ranks) {
+            (1, 1) => format!("about {:.0} MB for {whose}", bytes / 1e6),
+            (1, _) => format!("about {:.0} MB for {whose} on each rank", bytes / 1e6),
+            _ if of_others == 0.0 => format!("about {:.0} MB on each rank", bytes / 1e6),
+            _ => format!(
+                "at most about {:.0} MB on the first rank of each group, about {:.0} MB on each other rank",
+                bytes / 1e6,
+                of_others / 1e6
+            ),
+        };
+        let _ = writeln!(text, "memory       {memory}");
         let seconds = slots.into_iter().fold(0.0, f64::max);
         if seconds > 0.0 {
             let speed = three_digits(picoseconds / seconds * NS_PER_DAY);

@@ -166,7 +166,7 @@ impl Run {
         let engine = engine.with_cache(cache_folder().as_deref());
         let Prepared { system, state: start, alternatives, left_out } =
             engine.pool.install(|| load(&config.plan, ConstrainedTerms::Drop))?;
-        engine.division(&config.plan, &system, &start)?;
+        engine.division(engine.ranks(), &config.plan, &system, &start)?;
         let input = read_text(self.input.path())?;
         let job = Job {
             plan: &config.plan,

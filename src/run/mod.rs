@@ -24,8 +24,8 @@ pub use checkpoint::{Checkpoint, Fingerprint, RunPosition, Written, state_hash};
 pub use control::Requests;
 pub use dynamics::{Setup, Simulation, StageProgress, Wanted, frozen_system, restraints};
 pub use engine::{
-    Engine, Forecast, Network, Placement, StepTimes, check_device, describe_device, describe_lists, processors,
-    release_ranks, schedule,
+    Engine, Forecast, Network, Placement, StepTimes, check_device, check_ranks, describe_device, describe_lists,
+    processors, release_ranks, schedule,
 };
 pub use output::{Quantities, Report, Reporter, RunInfo, part_name, parts};
 pub use plan::*;

@@ -56,6 +56,8 @@ fn groups_exchange_states_as_single_ranks_do() {
     let exchange = "temperature = [\"300 K\", \"303 K\"]\nexchange = { every = \"10 steps\" }";
     let case = case("steps = 60", exchange);
     ends_with(0, &case, 4, &[]);
+    let text = said(&over(&case, 4, "check", &[]).output().unwrap());
+    assert!(text.contains("seed 2, on ranks 2 to 3"), "{text}");
     let single = &["--output-dir", "single", "--set", "ensemble.ranks_per_replica=1"];
     ends_with(0, &case, 2, single);
     let attempts = |directory: &str| read(&case.path(directory).join("exchange.csv")).unwrap().1;
@@ -109,6 +111,15 @@ fn groups_need_a_multiple_of_their_ranks() {
     let output = over(&case, 4, "check", &[]).output().unwrap();
     let text = said(&output);
     assert!(text.contains("2 at once, each on a group of 2 ranks with 1 thread each"), "{text}");
+    assert!(text.contains("MB on the first rank of each group"), "{text}");
+    // domains of half of the cell are narrower than this cutoff
+    for command in ["check", "run"] {
+        let output = over(&case, 4, command, &["--set", "forces.cutoff=\"1.1 nm\""]).output().unwrap();
+        let text = said(&output);
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert_eq!(text.matches("cannot be divided among 2 ranks").count(), 1, "{text}");
+    }
+    assert!(!case.path("out").exists(), "something has begun");
 }
 
 #[test]

@@ -209,11 +209,15 @@ fn ranks_that_are_not_alike_are_refused() {
     std::io::Write::write_all(&mut file, b"\n").unwrap();
     drop(file);
     let cases: [(PathBuf, &[&str], &str); 3] = [
-        (cargo_bin("md"), &["other.toml"], "rank 1 has another input file or other options than rank 0"),
+        (
+            cargo_bin("md"),
+            &["other.toml"],
+            "rank 1 has another input file, other options or another folder than rank 0",
+        ),
         (
             cargo_bin("md"),
             &["input.toml", "--steps", "5"],
-            "rank 1 has another input file or other options than rank 0",
+            "rank 1 has another input file, other options or another folder than rank 0",
         ),
         (copy, &["input.toml"], "rank 1 has a different program file than rank 0"),
     ];
@@ -268,6 +272,14 @@ fn what_is_wrong_is_said_once() {
     let text = ends_with(2, &wrong, 2, &[]);
     assert_eq!(text.matches("there is no stage \"b\"").count(), 1, "{text}");
     assert!(!wrong.path("out").exists(), "something has begun");
+}
+
+#[test]
+fn a_benchmark_on_several_ranks_is_refused_once() {
+    let output = over(&case(""), 2, "bench", &[]).output().unwrap();
+    let text = said(&output);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert_eq!(text.matches("md bench measures a single process").count(), 1, "{text}");
 }
 
 #[test]

@@ -26,16 +26,15 @@ pub struct Influence {
     inverse_moduli: [Vec<f64>; 3],
 }
 
-/// Influence function and virial factor at one wave vector.
+/// Influence function at one wave vector m. Units are those of the [`MeshPotential`].
 #[derive(Clone, Copy, Debug)]
 pub struct Element {
-    /// outer product m⊗m of the wave vector m with itself, 1/nm²
-    pub outer: Mat3,
-    /// influence function G in units of the [`MeshPotential`]: the transform of the potential is G times the transform
-    /// S of the charges, and the energy is ½ G |S|²
+    /// influence function G: the transform of the potential is G times the transform S of the charges, and the energy
+    /// is ½ G |S|²
     pub green: f64,
-    /// virial factor f, nm²: the virial is the energy times (δ − f m⊗m) with the unit matrix δ
-    pub virial: f64,
+    /// stress G f m⊗m with the [`MeshPotential::virial_factor`] f: the virial is ½ |S|² times (G δ − G f m⊗m), where δ
+    /// is the unit matrix
+    pub stress: Mat3,
 }
 
 impl Influence {
@@ -66,13 +65,14 @@ impl Influence {
         self.alpha
     }
 
-    /// Returns the wave number of index `k` along direction 0, 1, 2 in one of two parts, r and h; the other part is zero.
-    /// Indices below and beyond half the grid have positive and negative wave numbers r.
+    /// Returns the wave number of index `k` along direction 0, 1, 2 in one of two parts, r and h; the other part is
+    /// zero. Indices below and beyond half the grid have positive and negative wave numbers r.
     ///
-    /// The wave number h at half of an even grid stands for both signs, because a mesh cannot tell them apart. For a
-    /// wave vector r + h with the two parts, |m|² and m⊗m are the means for both signs, |r|² + |h|² and r⊗r + h⊗h.
-    /// Elements k and −k of the influence function are equal for this reason, as the transform of a real mesh requires.
-    /// In an orthorhombic cell r and h are orthogonal, and |m| does not depend on the sign.
+    /// A wave number h at half of an even grid stands for both signs, because a mesh cannot tell them apart. Elements
+    /// of the influence function are the means for the wave vectors r + h and r − h. Elements k and −k are equal for
+    /// this reason, as the transform of a real mesh requires. The real part of a complex transform has the same means,
+    /// and OpenMM's reference code takes this part. In an orthorhombic cell r and h are orthogonal, and the lengths of
+    /// r + h and r − h are equal.
     #[inline(always)]
     pub fn wave_number(&self, direction: usize, k: usize) -> [f64; 2] {
         let points = self.grid[direction];
@@ -90,11 +90,15 @@ impl Influence {
         let along = |d: usize| self.wave_number(d, k[d]).map(|number| reciprocal[d] * number);
         let [[x, half_x], [y, half_y], [z, half_z]] = [0, 1, 2].map(along);
         let [rest, half] = [x + y + z, half_x + half_y + half_z];
-        let outer = Mat3::outer(rest, rest) + Mat3::outer(half, half);
-        let (squared, moduli) = (outer.trace(), [0, 1, 2].map(|d| self.inverse_moduli[d][k[d]]));
-        let transform = self.potential.transform(squared, gaussian(squared, self.alpha), self.alpha);
-        let virial = self.potential.virial_factor(squared, self.alpha);
-        Element { outer, green: transform / volume * moduli[0] * moduli[1] * moduli[2], virial }
+        let [x, y, z] = [0, 1, 2].map(|d| self.inverse_moduli[d][k[d]]);
+        let halves = [rest + half, rest - half].map(|wave| {
+            let squared = wave.norm_squared();
+            let transform = self.potential.transform(squared, gaussian(squared, self.alpha), self.alpha);
+            let green = 0.5 * transform / volume * x * y * z;
+            (green, Mat3::outer(wave, wave).scaled(green * self.potential.virial_factor(squared, self.alpha)))
+        });
+        let [(green, stress), (other_green, other_stress)] = halves;
+        Element { green: green + other_green, stress: stress + other_stress }
     }
 }
 

@@ -102,9 +102,9 @@ impl ReferencePme {
                     // the energy of a stored element counts twice, because only half of the spectrum is stored; the
                     // planes z = 0 and z = nz/2 are stored completely and count once
                     let own_image = z == 0 || 2 * z == nz;
-                    let part = if own_image { 0.5 } else { 1.0 } * element.green * value.norm_sqr();
-                    *energy += part;
-                    *virial += element.outer.scaled(-part * element.virial);
+                    let part = if own_image { 0.5 } else { 1.0 } * value.norm_sqr();
+                    *energy += part * element.green;
+                    *virial += element.stress.scaled(-part);
                     *value *= element.green;
                 }
             },

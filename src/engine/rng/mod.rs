@@ -23,7 +23,7 @@ pub enum Purpose {
     Barostat = 3,
     /// velocities that a thermostat refreshes; index = atom
     Noise = 4,
-    /// collisions of groups of atoms; index = group
+    /// collisions of groups of atoms; index = first atom of the group
     Collision = 5,
     /// random displacements of coinciding atoms in a minimisation; index = atom
     Minimize = 6,

@@ -10,7 +10,7 @@ pub(super) mod threads;
 pub(super) mod tuning;
 
 pub use lists::{describe_lists, schedule};
-pub use ranks::release_ranks;
+pub use ranks::{check_ranks, release_ranks};
 pub use scaling::{Forecast, Network, StepTimes};
 
 use crate::run::engine::lists::{ListChoices, single_atom_schedule};

@@ -32,11 +32,7 @@ impl Engine {
         if ranks.count() == 1 {
             return Self::beside(plan, others);
         }
-        if let Some(what) = only_on_one_rank(plan) {
-            let message = format!("md was started on {} ranks: {what}", ranks.count());
-            let help = "start md without mpirun, and set run.threads to the number of processors of this machine";
-            return Err(Error::from(Problem::new(message).help(help)));
-        }
+        check_ranks(plan, ranks.count())?;
         let mut plan = plan.clone();
         plan.run.device = Device::Cpu;
         let mut engine = Self::beside(&plan, others)?;
@@ -49,15 +45,12 @@ impl Engine {
         self.ranks.count()
     }
 
-    /// Returns the computational load of a rank in a step, and the bytes and messages that the rank sends; `None` for
-    /// one rank, and for double precision, for which the system is not divided into domains. Returns an error if the
-    /// system cannot be divided into domains.
-    pub fn division(&self, plan: &Plan, system: &System, state: &State) -> Result<Option<RankShare>> {
-        match self.ranks.count() {
-            1 => Ok(None),
-            _ if plan.run.precision == Precision::Double => Ok(None),
-            ranks => self.division_among(ranks, plan, system, state).map(Some),
-        }
+    /// Returns the computational load of a rank in a step, and the bytes and messages that the rank sends, if `ranks`
+    /// ranks share the system; `None` for one rank, and for double precision, for which the system is not divided into
+    /// domains. Returns an error if the system cannot be divided into domains.
+    pub fn division(&self, ranks: usize, plan: &Plan, system: &System, state: &State) -> Result<Option<RankShare>> {
+        let is_divided = ranks > 1 && plan.run.precision != Precision::Double;
+        is_divided.then(|| self.division_among(ranks, plan, system, state)).transpose()
     }
 
     /// Returns the computational load of a rank in a step, and the bytes and messages that the rank would send, if
@@ -94,6 +87,13 @@ impl Engine {
 /// Makes [`Engine::serve`] return on all ranks except rank 0.
 pub fn release_ranks(ranks: &Ranks) {
     Serving::release(ranks);
+}
+
+/// Returns an error if a plan needs a feature that is not supported on `ranks` ranks.
+pub fn check_ranks(plan: &Plan, ranks: usize) -> Result<()> {
+    let Some(what) = only_on_one_rank(plan).filter(|_| ranks > 1) else { return Ok(()) };
+    let help = "start md without mpirun, and set run.threads to the number of processors of this machine";
+    Err(Error::from(Problem::new(format!("md was started on {ranks} ranks: {what}")).help(help)))
 }
 
 /// Returns the reason why a plan can run only on one rank; `None` if several ranks can compute the plan.

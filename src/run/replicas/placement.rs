@@ -108,9 +108,14 @@ impl ReplicaPlacement {
         Ok(spread)
     }
 
-    /// Returns the rank, or the group of ranks, to which a replica is assigned in replica exchange.
-    pub fn rank_of(&self, replica: usize) -> usize {
-        replica % self.ranks
+    /// Describes the ranks to which a replica is assigned in replica exchange; empty if there is only one rank.
+    pub fn place_of(&self, replica: usize) -> String {
+        let first = replica % self.ranks * self.ranks_per_replica;
+        match self.ranks_per_replica {
+            1 if self.ranks == 1 => String::new(),
+            1 => format!(", on rank {first}"),
+            size => format!(", on ranks {first} to {}", first + size - 1),
+        }
     }
 
     /// Returns the indices of the replicas that are assigned to this rank in a replica exchange with `replicas`
@@ -256,7 +261,10 @@ mod tests {
         // in replica exchange replicas are assigned to ranks and slots for the whole run. The tested rank is the last
         // of three ranks and has two slots
         assert_eq!(three.own(9).collect::<Vec<_>>(), [2, 5, 8]);
-        assert_eq!([2, 5, 8].map(|replica| (three.rank_of(replica), three.slot_of(replica))), [(2, 0), (2, 1), (2, 0)]);
+        assert_eq!(
+            [2, 5, 8].map(|replica| (three.place_of(replica), three.slot_of(replica))),
+            [0, 1, 0].map(|slot| (", on rank 2".to_owned(), slot))
+        );
         assert_eq!(three.own(1).len(), 0);
         let idle = spread(threads, None, 1, &[0, 0, 0]).unwrap();
         assert_eq!((idle.at_once, idle.threads), (1, 4));

@@ -1,6 +1,6 @@
 //! Influence function, and energy and virial of a charge spectrum, for sixteen wave vectors at a time.
 
-use crate::arrays::{from_fn, map};
+use crate::arrays::map;
 use crate::cell::PeriodicCell;
 use crate::compute::Split;
 use crate::pme::{Influence, MeshPotential, gaussian, reciprocal_rows};
@@ -11,10 +11,12 @@ use std::hint::black_box;
 /// Components x, y, z (1/nm) of sixteen vectors.
 type Vectors = [[f64; LANES]; 3];
 
-/// Sixteen wave vectors m, which differ in k_x and share k_y, each as the sum of the two parts of
-/// [`Influence::wave_number`]. The arrays of two elements have a value for each part.
+/// Sixteen wave vectors m, which differ in k_x and share k_y. The arrays of two elements have a value for each part of
+/// [`Influence::wave_number`].
 struct Waves<'a> {
     influence: &'a Influence,
+    /// factors of the influence function that depend on k_x and k_y, zero beyond the grid
+    factors: [f64; LANES],
     /// reciprocal lattice vector a* (1/nm)
     a: Vec3,
     /// the sixteen integers k_x, which are zero beyond the grid
@@ -29,28 +31,59 @@ impl<'a> Waves<'a> {
     #[inline(always)]
     fn new(influence: &'a Influence, cell: &PeriodicCell, [first, y]: [usize; 2]) -> Self {
         let [a, b, c] = reciprocal_rows(cell);
-        let mut along_x = [[0.0; LANES]; 2];
-        for x in first..influence.inverse_moduli(0).len().min(first + LANES) {
-            [along_x[0][x - first], along_x[1][x - first]] = influence.wave_number(0, x);
+        let factor = influence.inverse_moduli(1)[y] / cell.volume() / influence.potential().constant();
+        let (mut factors, mut along_x) = ([0.0; LANES], [[0.0; LANES]; 2]);
+        let moduli = &influence.inverse_moduli(0)[first..];
+        for lane in 0..moduli.len().min(LANES) {
+            factors[lane] = moduli[lane] * factor;
+            [along_x[0][lane], along_x[1][lane]] = influence.wave_number(0, first + lane);
         }
-        Waves { influence, a, along_x, along_y: map(influence.wave_number(1, y), |number| b * number), c }
+        Waves { influence, factors, a, along_x, along_y: map(influence.wave_number(1, y), |number| b * number), c }
     }
 
-    /// Returns the parts and the squared lengths |m|² (1/nm²) of the wave vectors with index `z` of k_z.
+    /// Returns the signs of the second part for which the influence function at index `z` of k_z is a mean: one sign
+    /// if this part is zero.
     #[inline(always)]
-    fn at(&self, z: usize) -> ([Vectors; 2], [f64; LANES]) {
-        let along_z = self.influence.wave_number(2, z);
-        let part = |part: usize| {
-            let rest = self.along_y[part] + self.c * along_z[part];
-            let axis = |a: f64, rest: f64| map(self.along_x[part], |k| a * k + rest);
-            [axis(self.a.x, rest.x), axis(self.a.y, rest.y), axis(self.a.z, rest.z)]
-        };
-        let parts: [Vectors; 2] = from_fn(part);
-        let square = |lane: usize| {
-            let of = |[x, y, z]: &Vectors| x[lane] * x[lane] + y[lane] * y[lane] + z[lane] * z[lane];
-            of(&parts[0]) + of(&parts[1])
-        };
-        (parts, from_fn(square))
+    fn signs(&self, z: usize) -> &'static [f64] {
+        let half = [self.influence.wave_number(2, z)[1], self.along_y[1].norm_squared()];
+        if self.along_x[1].iter().chain(&half).all(|&part| part == 0.0) { &[1.0] } else { &[1.0, -1.0] }
+    }
+
+    /// Returns the wave vectors with index `z` of k_z and their squared lengths |m|² (1/nm²). The second part has the
+    /// given sign.
+    #[inline(always)]
+    fn at(&self, z: usize, sign: f64) -> (Vectors, [f64; LANES]) {
+        let [k_z, half] = self.influence.wave_number(2, z);
+        let rest = self.along_y[0] + self.along_y[1] * sign + self.c * (k_z + half * sign);
+        let mut along_x = self.along_x[0];
+        for lane in 0..LANES {
+            along_x[lane] += self.along_x[1][lane] * sign;
+        }
+        let axis = |a: f64, rest: f64| map(along_x, |k| a * k + rest);
+        let waves = [axis(self.a.x, rest.x), axis(self.a.y, rest.y), axis(self.a.z, rest.z)];
+        let mut squares = [0.0; LANES];
+        for lane in 0..LANES {
+            let [x, y, z] = map([0, 1, 2], |axis: usize| waves[axis][lane]);
+            squares[lane] = x * x + y * y + z * z;
+        }
+        (waves, squares)
+    }
+
+    /// Returns the influence function at squared wave vectors (1/nm²) with index `z` of k_z, divided by the constant
+    /// factor of the mesh potential and by `count`.
+    #[inline(always)]
+    fn green(&self, z: usize, squares: [f64; LANES], count: usize) -> [f64; LANES] {
+        let (potential, alpha) = (self.influence.potential(), self.influence.alpha());
+        let factor = self.influence.inverse_moduli(2)[z] / count as f64;
+        // the exponentials are library calls, which prevent vectorisation; a separate loop for them lets the compiler
+        // vectorise the next loop
+        let gaussians = map(squares, |squared| gaussian(squared, alpha));
+        let mut values = [0.0; LANES];
+        for lane in 0..LANES {
+            let transform = potential.transform(squares[lane], gaussians[lane], alpha);
+            values[lane] = transform * self.factors[lane] * factor;
+        }
+        values
     }
 }
 
@@ -75,30 +108,20 @@ impl Kernel for Fill<'_> {
     #[inline(always)]
     fn run<S: Simd>(self) {
         let Fill { influence, cell, green, place } = self;
-        let (potential, alpha, waves) = (influence.potential(), influence.alpha(), Waves::new(influence, cell, place));
-        let [first, y] = place;
-        let factor = influence.inverse_moduli(1)[y] / cell.volume() / potential.constant();
-        let mut factors = [0.0; LANES];
-        let moduli = &influence.inverse_moduli(0)[first..];
-        for lane in 0..moduli.len().min(LANES) {
-            factors[lane] = moduli[lane] * factor;
-        }
-        let moduli = influence.inverse_moduli(2);
-        for z in 0..green.len().min(moduli.len()) {
-            let (green, modulus) = (&mut green[z], moduli[z]);
-            let (_, squares) = waves.at(z);
-            // the exponentials are library calls, which prevent vectorisation; a separate loop for them lets the
-            // compiler vectorise the next loop
-            let gaussians = map(squares, |squared| gaussian(squared, alpha));
+        let waves = Waves::new(influence, cell, place);
+        for z in 0..green.len().min(influence.inverse_moduli(2).len()) {
+            let signs = waves.signs(z);
             let mut values = [0.0; LANES];
-            for lane in 0..LANES {
-                let transform = potential.transform(squares[lane], gaussians[lane], alpha);
-                let value = transform * factors[lane] * modulus;
-                values[lane] = if value.abs() < NEGLIGIBLE { 0.0 } else { value };
+            for &sign in signs {
+                let part = waves.green(z, waves.at(z, sign).1, signs.len());
+                for lane in 0..LANES {
+                    values[lane] += part[lane];
+                }
             }
+            let values = map(values, |value: f64| if value.abs() < NEGLIGIBLE { 0.0 } else { value });
             // `black_box` hides the values from the compiler, which would otherwise convert negligible values to
             // subnormal numbers and replace them by zero after that
-            green.0 = map(black_box(values), |value| value as f32);
+            green[z].0 = map(black_box(values), |value| value as f32);
         }
     }
 }
@@ -138,20 +161,23 @@ impl Sum<'_> {
         let weight = if place[1] == 0 || 2 * place[1] == points[1] { 0.5 } else { 1.0 };
         let (mut energies, mut virials) = ([0.0; LANES], [[0.0; LANES]; 6]);
         for z in 0..spectrum.re.len().min(green.len()) {
-            let (re, im, green) = (&spectrum.re[z], &spectrum.im[z], &green[z]);
-            let ([rest, half], squares) = waves.at(z);
-            let mut parts = [0.0; LANES];
-            for lane in 0..LANES {
-                let [re, im, green] = map([re.0[lane], im.0[lane], green.0[lane]], f64::from);
-                let part = weight * green * (re * re + im * im);
-                energies[lane] += part;
-                parts[lane] = -part * virial_factor(squares[lane]);
-            }
-            for k in 0..6 {
-                let [i, j] = PAIRS[k];
+            let (re, im, green) = (&spectrum.re[z], &spectrum.im[z], map(green[z].0, f64::from));
+            let signs = waves.signs(z);
+            for &sign in signs {
+                let (waves_z, squares) = waves.at(z, sign);
+                let green = if signs.len() == 1 { green } else { waves.green(z, squares, signs.len()) };
+                let mut parts = [0.0; LANES];
                 for lane in 0..LANES {
-                    let outer = rest[i][lane] * rest[j][lane] + half[i][lane] * half[j][lane];
-                    virials[k][lane] += parts[lane] * outer;
+                    let [re, im] = map([re.0[lane], im.0[lane]], f64::from);
+                    let part = weight * green[lane] * (re * re + im * im);
+                    energies[lane] += part;
+                    parts[lane] = -part * virial_factor(squares[lane]);
+                }
+                for k in 0..6 {
+                    let [i, j] = PAIRS[k];
+                    for lane in 0..LANES {
+                        virials[k][lane] += parts[lane] * waves_z[i][lane] * waves_z[j][lane];
+                    }
                 }
             }
         }

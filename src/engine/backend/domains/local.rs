@@ -1,8 +1,9 @@
 //! Local atoms of a rank: home atoms, which are in its domain, and halo atoms, which are home atoms of neighbouring
 //! ranks.
 //!
-//! Atoms connected by constraints, and the atoms from which a virtual site is constructed with this site, form one group
-//! ([`crate::system::System::rank_groups`]). The home of a group is the domain that contains the center of the group.
+//! Atoms connected by constraints, and the atoms from which a virtual site is constructed with this site, form one
+//! group ([`crate::system::System::rank_groups`]). The home of a group is the domain that contains the center of the
+//! group.
 
 use super::division::Division;
 use super::halo::{Halo, Stage};

@@ -96,11 +96,12 @@ impl Mesh {
             let k = [number / (ny * depth), number / depth % ny, number % depth];
             let element = influence.element(&rows, volume, k);
             let own_image = k[2] == 0 || 2 * k[2] == self.parameters.grid[2];
-            let part = if own_image { 0.5 } else { 1.0 } * element.green * value.norm_sqr();
-            energy += part;
+            let part = if own_image { 0.5 } else { 1.0 } * value.norm_sqr();
+            energy += part * element.green;
             for (i, row) in virial.0.iter_mut().enumerate() {
                 for (j, entry) in row.iter_mut().enumerate() {
-                    *entry += part * (f64::from(u8::from(i == j)) - element.virial * element.outer.0[i][j]);
+                    let diagonal = if i == j { element.green } else { 0.0 };
+                    *entry += part * (diagonal - element.stress.0[i][j]);
                 }
             }
             *value *= element.green;
