@@ -6,6 +6,7 @@ use mpi::Threading;
 use mpi::datatype::PartitionMut;
 use mpi::environment::Universe;
 use mpi::point_to_point::{MatchedReceiveVec, Source, send_receive_into};
+use mpi::request::Request;
 use mpi::topology::{Color, SimpleCommunicator};
 use mpi::traits::{Communicator, CommunicatorCollectives, Destination};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -104,6 +105,25 @@ impl Network for Library {
         let _turn = self.turn();
         let [to, from] = [to, from].map(|rank| self.communicator.process_at_rank(count(rank)));
         send_receive_into(bytes, &to, received, &from);
+    }
+
+    fn exchange_during(&self, sent: &[(usize, &[u8])], received: &mut [(usize, &mut [u8])], work: &mut dyn FnMut()) {
+        // each message meets the receive that was posted for it, because all ranks post receives and send messages in
+        // the same order
+        mpi::request::scope(|scope| {
+            let turn = self.turn();
+            let process = |rank| self.communicator.process_at_rank(count(rank));
+            let mut requests = vec![];
+            for (from, received) in received {
+                requests.push(process(*from).immediate_receive_into(scope, &mut **received));
+            }
+            let sends: Vec<_> = sent.iter().map(|(to, bytes)| process(*to).immediate_send(scope, *bytes)).collect();
+            drop(turn);
+            work();
+            let _turn = self.turn();
+            requests.into_iter().for_each(Request::wait_without_status);
+            sends.into_iter().for_each(Request::wait_without_status);
+        });
     }
 
     fn split(&self, group: usize) -> Arc<dyn Network> {

@@ -36,6 +36,9 @@ pub trait Network: Send + Sync {
     fn receive_from(&self, from: usize) -> Vec<u8>;
     /// Sends a message to one rank and at the same time receives `received.len()` bytes from another rank.
     fn exchange(&self, to: usize, bytes: &[u8], from: usize, received: &mut [u8]);
+    /// Sends messages to some ranks and receives messages from some ranks, of the lengths of the buffers, while `work`
+    /// runs. Calls `work` once. Only another call of this function receives these messages.
+    fn exchange_during(&self, sent: &[(usize, &[u8])], received: &mut [(usize, &mut [u8])], work: &mut dyn FnMut());
     /// Returns the network of the ranks that call this function with the same `group`. The order of the ranks does not
     /// change. Messages of the group's network and messages of the whole network do not mix.
     fn split(&self, group: usize) -> Arc<dyn Network>;
@@ -318,6 +321,28 @@ impl Ranks {
             (true, false) => received.copy_from_slice(&network.receive_from(from)),
             (false, false) => network.exchange(to, bytes, from, received),
         }
+    }
+
+    /// Sends messages to some ranks and receives messages from some ranks, of the lengths of the buffers, while `work`
+    /// runs; `work` may exchange other messages. Messages from one rank to another rank arrive in the order in which
+    /// they were sent. Empty messages are not sent. All ranks must call this function at the same time; if rank a sends
+    /// to rank b, rank b must receive from rank a.
+    pub fn exchange_during(
+        &self,
+        mut sent: Vec<(usize, &[u8])>,
+        mut received: Vec<(usize, &mut [u8])>,
+        work: impl FnOnce(),
+    ) {
+        sent.retain(|(_, bytes)| !bytes.is_empty());
+        received.retain(|(_, bytes)| !bytes.is_empty());
+        let Some(connection) = &self.connection else {
+            sent.iter().zip(received).for_each(|((_, bytes), (_, received))| received.copy_from_slice(bytes));
+            return work();
+        };
+        connection.count(sent.len(), sent.iter().map(|(_, bytes)| bytes.len()).sum());
+        let mut work = Some(work);
+        let mut once = || work.take().into_iter().for_each(|work| work());
+        connection.network.exchange_during(&sent, &mut received, &mut once);
     }
 
     /// Sends a value to the rank `to` and returns the value received from the rank `from`. All ranks must call this

@@ -8,8 +8,12 @@ use std::sync::{Arc, Barrier, Condvar, Mutex, PoisonError};
 use std::thread;
 
 /// Messages that have been sent but not yet received, indexed as `[receiver][sender]`.
+type Boxes = Vec<Vec<VecDeque<Vec<u8>>>>;
+
+/// Messages of ranks.
 struct Post {
-    boxes: Mutex<Vec<Vec<VecDeque<Vec<u8>>>>>,
+    /// messages of [`Network::exchange_during`] in the second array, all other messages in the first array
+    boxes: Mutex<[Boxes; 2]>,
     arrived: Condvar,
     barrier: Barrier,
     /// set when a rank has panicked, so that other ranks stop waiting
@@ -21,7 +25,7 @@ struct Post {
 impl Post {
     fn new(count: usize) -> Self {
         Post {
-            boxes: Mutex::new(vec![vec![VecDeque::new(); count]; count]),
+            boxes: Mutex::new([(); 2].map(|()| vec![vec![VecDeque::new(); count]; count])),
             arrived: Condvar::new(),
             barrier: Barrier::new(count),
             broken: AtomicBool::new(false),
@@ -34,6 +38,26 @@ struct Thread {
     rank: usize,
     count: usize,
     post: Arc<Post>,
+}
+
+impl Thread {
+    /// Puts a message into one of the two arrays of messages.
+    fn put(&self, array: usize, to: usize, bytes: &[u8]) {
+        locked(&self.post.boxes)[array][to][self.rank].push_back(bytes.to_vec());
+        self.post.arrived.notify_all();
+    }
+
+    /// Waits for the next message of the rank `from` in one of the two arrays of messages.
+    fn take(&self, array: usize, from: usize) -> Vec<u8> {
+        let mut boxes = locked(&self.post.boxes);
+        loop {
+            match boxes[array][self.rank][from].pop_front() {
+                Some(bytes) => return bytes,
+                None if self.post.broken.load(Ordering::SeqCst) => panic!("another rank has panicked"),
+                None => boxes = self.post.arrived.wait(boxes).unwrap_or_else(PoisonError::into_inner),
+            }
+        }
+    }
 }
 
 impl Network for Thread {
@@ -51,29 +75,27 @@ impl Network for Thread {
     }
 
     fn send(&self, to: usize, bytes: &[u8]) {
-        locked(&self.post.boxes)[to][self.rank].push_back(bytes.to_vec());
-        self.post.arrived.notify_all();
+        self.put(0, to, bytes);
     }
 
     fn receive(&self) -> Option<(usize, Vec<u8>)> {
-        let boxes = &mut locked(&self.post.boxes)[self.rank];
+        let boxes = &mut locked(&self.post.boxes)[0][self.rank];
         boxes.iter_mut().enumerate().find_map(|(from, messages)| Some((from, messages.pop_front()?)))
     }
 
     fn receive_from(&self, from: usize) -> Vec<u8> {
-        let mut boxes = locked(&self.post.boxes);
-        loop {
-            match boxes[self.rank][from].pop_front() {
-                Some(bytes) => return bytes,
-                None if self.post.broken.load(Ordering::SeqCst) => panic!("another rank has panicked"),
-                None => boxes = self.post.arrived.wait(boxes).unwrap_or_else(PoisonError::into_inner),
-            }
-        }
+        self.take(0, from)
     }
 
     fn exchange(&self, to: usize, bytes: &[u8], from: usize, received: &mut [u8]) {
         self.send(to, bytes);
         received.copy_from_slice(&self.receive_from(from));
+    }
+
+    fn exchange_during(&self, sent: &[(usize, &[u8])], received: &mut [(usize, &mut [u8])], work: &mut dyn FnMut()) {
+        sent.iter().for_each(|(to, bytes)| self.put(1, *to, bytes));
+        work();
+        received.iter_mut().for_each(|(from, received)| received.copy_from_slice(&self.take(1, *from)));
     }
 
     fn split(&self, group: usize) -> Arc<dyn Network> {

@@ -6,8 +6,10 @@
 //!
 //! t_work, t_serial, t_search, t_mesh and t_rest are the times of a step on one rank ([`StepTimes`]). w, s and m are
 //! the fractions of the work, the pair search and the mesh that the busiest rank computes, and the bytes follow from
-//! the division of the cell ([`RankShare`]). Communication does not overlap with computation, as in
-//! [`crate::backend::Domains`].
+//! the division of the cell ([`RankShare`]). The messages of a halo exchange travel at the same time, so that they
+//! take one latency. Positions of halo atoms travel while the mesh is transformed, and only the time beyond m(n)
+//! t_mesh counts. Other communication counts in full; the formula leaves out that forces on halo atoms travel while
+//! mesh forces are gathered.
 
 use crate::backend::RankShare;
 
@@ -90,16 +92,13 @@ impl Forecast {
     /// Returns the forecast for a system whose step has the times `step` on one rank.
     pub fn new(step: &StepTimes, share: &RankShare, network: &Network) -> Self {
         let sorted = share.work + share.halo_atoms / share.atoms.max(1) as f64;
-        let (messages, bytes) = (share.halo_messages() as f64, share.halo_bytes());
-        // positions are sent before each force evaluation and pruning, and forces are sent back
-        let exchanges = 2.0 + step.prunings;
+        let halo = network.seconds(share.halo_messages().min(1) as f64, share.halo_bytes());
+        let transforms = step.mesh * share.mesh;
         let small = (ORDERS + SUMS) * share.gather_messages() as f64 + step.searches * share.search_messages() as f64;
         Forecast {
-            compute: (step.work + step.serial) * share.work
-                + step.search * sorted.min(1.0)
-                + step.mesh * share.mesh
-                + step.rest,
-            halo: exchanges * network.seconds(messages, bytes),
+            compute: (step.work + step.serial) * share.work + step.search * sorted.min(1.0) + transforms + step.rest,
+            // positions are sent during each force evaluation and before each pruning, and forces are sent back
+            halo: (halo - transforms).max(0.0) + (1.0 + step.prunings) * halo,
             mesh: network.seconds(share.mesh_messages, share.mesh_bytes),
             other: network.seconds(small, 0.0),
         }

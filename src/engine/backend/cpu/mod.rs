@@ -91,6 +91,10 @@ pub struct Cpu {
     bonded: Bonded,
     thread_buffers: Vec<BondedBuffer>,
     tail: DispersionTail,
+    /// virial of the pair forces in the last evaluation
+    direct_virial: Mat3,
+    /// energies of the Coulomb mesh and of the dispersion mesh in the last evaluation, and the sum of their virials
+    reciprocal: ([f64; 2], Mat3),
     phases: Phases,
 }
 
@@ -137,6 +141,8 @@ impl Cpu {
             thread_buffers: (0..parts).map(|_| buffer()).collect(),
             bonded,
             tail: DispersionTail::default(),
+            direct_virial: Mat3::ZERO,
+            reciprocal: Default::default(),
             phases: Phases::default(),
             team,
         }
@@ -169,9 +175,25 @@ impl Cpu {
         self.nonbonded.select(settings.electrostatics, terms, region);
     }
 
-    /// Computes pair interactions and bonded terms. Each thread computes the pairs and then the bonded terms of its
-    /// work partition.
-    fn short_range(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], workload: Workload) {
+    /// Copies the positions of the home atoms into their slots. Without a domain decomposition all atoms are home
+    /// atoms.
+    pub(super) fn pack_home(&mut self, positions: &[Vec3]) {
+        let start = Instant::now();
+        self.nonbonded.pack(0..self.nonbonded.grid.home_blocks(), positions);
+        self.phases.reduce += start.elapsed().as_secs_f64();
+    }
+
+    /// Copies the positions of the halo atoms into their slots. `positions` are the positions of all local atoms.
+    pub(super) fn pack_halo(&mut self, positions: &[Vec3]) {
+        let start = Instant::now();
+        self.nonbonded.pack(self.nonbonded.grid.home_blocks()..self.nonbonded.grid.blocks(), positions);
+        self.phases.reduce += start.elapsed().as_secs_f64();
+    }
+
+    /// Computes pair interactions and bonded terms of the packed positions. Each thread computes the pairs and then the
+    /// bonded terms of its work partition.
+    pub(super) fn short_range(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], workload: Workload) {
+        let start = Instant::now();
         let (bonded, level) = (&self.bonded, self.options.level);
         let sums = workload.energy || workload.virial;
         let count = self.nonbonded.parts();
@@ -184,43 +206,64 @@ impl Cpu {
             dispatch(level, BondedKernel { bonded, partition, cell, positions, forces, sums, output });
             *seconds = start.elapsed().as_secs_f64();
         });
+        let bonded = self.thread_buffers.iter().map(|buffer| buffer.seconds).sum::<f64>() / self.team.threads() as f64;
+        self.phases.bonded += bonded;
+        self.phases.pairs += start.elapsed().as_secs_f64() - bonded;
+        let start = Instant::now();
+        self.nonbonded.sum();
+        // the virial of the pair forces is computed before the mesh forces are added to the pair forces
+        self.direct_virial = if workload.virial { self.nonbonded.virial(cell) } else { Mat3::ZERO };
+        self.nonbonded.find_excluded_forces(cell, positions);
+        self.phases.reduce += start.elapsed().as_secs_f64();
     }
 
-    /// Computes the reciprocal-space forces. The forces are added to the other forces, stored separately, or skipped,
-    /// as `part` requests. Returns the reciprocal-space energies of Coulomb interactions and of dispersion, and the sum
-    /// of their virials.
-    fn long_range(&mut self, cell: Option<&PeriodicCell>, part: LongRange, sums: bool) -> ([f64; 2], Mat3) {
-        let (mut energies, mut virial) = ([0.0; 2], Mat3::ZERO);
-        let apart = match part {
+    /// Computes the potential on the meshes from the packed positions of the home atoms, unless the reciprocal-space
+    /// forces are skipped. All ranks that share a mesh call this function together.
+    pub(super) fn solve_meshes(&mut self, cell: Option<&PeriodicCell>, workload: Workload) {
+        self.reciprocal = Default::default();
+        let sums = workload.energy || workload.virial;
+        let (energies, virial) = &mut self.reciprocal;
+        for (energy, mesh) in energies.iter_mut().zip([&mut self.mesh, &mut self.lj_mesh]) {
+            let (Some(mesh), Some(cell), false) = (mesh, cell, workload.long_range == LongRange::Skipped) else {
+                continue;
+            };
+            let (own, own_virial) = mesh.solve(self.nonbonded.mesh_input(mesh, cell), sums);
+            *energy = own;
+            *virial += own_virial;
+        }
+    }
+
+    /// Computes the reciprocal-space forces on the home atoms from the potential on the meshes. The forces are added to
+    /// the pair forces, stored separately, or skipped, as `workload` requests.
+    pub(super) fn gather_meshes(&mut self, cell: Option<&PeriodicCell>, workload: Workload) {
+        let start = Instant::now();
+        let apart = match workload.long_range {
             LongRange::Ordinary => false,
             LongRange::Apart { .. } => true,
-            LongRange::Skipped => return (energies, virial),
+            LongRange::Skipped => return,
         };
         if apart {
             self.nonbonded.clear_apart();
         }
-        let meshes = [&mut self.mesh, &mut self.lj_mesh];
-        for (energy, mesh) in energies.iter_mut().zip(meshes) {
-            let (Some(mesh), Some(cell)) = (mesh, cell) else { continue };
-            let (own, own_virial) = mesh.solve(self.nonbonded.mesh_input(mesh, cell), sums);
-            let start = Instant::now();
+        for mesh in self.mesh.iter().chain(&self.lj_mesh) {
+            let Some(cell) = cell else { continue };
             self.nonbonded.gather(mesh, cell, apart);
-            self.phases.pme_gather += start.elapsed().as_secs_f64();
-            *energy = own;
-            virial += own_virial;
         }
-        (energies, virial)
+        self.phases.pme_gather += start.elapsed().as_secs_f64();
     }
 
-    /// Adds pair, mesh and bonded forces, and stores the sums in topology order.
-    fn collect_forces(&self, forces: &mut Vec<Vec3>) {
-        let Nonbonded { grid, total, .. } = &self.nonbonded;
+    /// Adds pair, mesh and bonded forces on the atoms from index `first` on, and stores the sums in `forces`, in the
+    /// order of the atoms.
+    pub(super) fn collect(&mut self, first: usize, forces: &mut [Vec3]) {
+        let start = Instant::now();
+        let Nonbonded { grid, total, excluded_forces, .. } = &self.nonbonded;
         let (bonded, thread_buffers) = (&self.bonded.atoms, &self.thread_buffers);
-        memory::resize(forces, grid.atom_slot.len(), Vec3::ZERO);
-        let chunks = forces.par_chunks_mut(ATOMS).zip(grid.atom_slot.par_chunks(ATOMS)).enumerate();
+        let atoms = first..first + forces.len();
+        let slots = grid.atom_slot[atoms.clone()].par_chunks(ATOMS);
+        let chunks = forces.par_chunks_mut(ATOMS).zip(slots).enumerate();
         self.team.for_each(chunks, |(chunk, (forces, slots))| {
             collect(total, slots, forces);
-            let first = (chunk * ATOMS) as u32;
+            let first = (first + chunk * ATOMS) as u32;
             let index_of = |atom: u32| bonded.partition_point(|&bonded| bonded < atom);
             let range = index_of(first)..index_of(first + forces.len() as u32);
             for buffer in thread_buffers {
@@ -229,17 +272,35 @@ impl Cpu {
                 }
             }
         });
+        for &(atom, force) in excluded_forces.forces.iter().filter(|(atom, _)| atoms.contains(atom)) {
+            forces[atom - first] += force;
+        }
+        self.phases.reduce += start.elapsed().as_secs_f64();
     }
 
-    /// Copies the mesh forces that are stored separately into topology order.
-    fn collect_apart(&self, forces: &mut Vec<Vec3>) {
+    /// Stores energies, virial and the separately stored mesh forces of the home atoms, after [`Self::short_range`] and
+    /// [`Self::gather_meshes`].
+    pub(super) fn finish(&mut self, cell: Option<&PeriodicCell>, workload: Workload, out: &mut Evaluation) {
+        let start = Instant::now();
+        out.impulse.clear();
+        if let LongRange::Apart { .. } = workload.long_range {
+            self.collect_apart(out.forces.len(), &mut out.impulse.forces);
+        }
+        self.phases.reduce += start.elapsed().as_secs_f64();
+        out.energies = if workload.energy { self.sum_energies(cell) } else { Energies::default() };
+        out.virial = if workload.virial { self.sum_virial(cell) } else { Mat3::ZERO };
+    }
+
+    /// Copies the separately stored mesh forces on the first `atoms` atoms into the order of the atoms.
+    fn collect_apart(&self, atoms: usize, forces: &mut Vec<Vec3>) {
         let Nonbonded { grid, apart, .. } = &self.nonbonded;
-        memory::resize(forces, grid.atom_slot.len(), Vec3::ZERO);
-        let chunks = forces.par_chunks_mut(ATOMS).zip(grid.atom_slot.par_chunks(ATOMS));
+        memory::resize(forces, atoms, Vec3::ZERO);
+        let chunks = forces.par_chunks_mut(ATOMS).zip(grid.atom_slot[..atoms].par_chunks(ATOMS));
         self.team.for_each(chunks, |(forces, slots)| collect(apart, slots, forces));
     }
 
-    fn sum_energies(&self, cell: Option<&PeriodicCell>, [reciprocal, dispersion]: [f64; 2]) -> Energies {
+    fn sum_energies(&self, cell: Option<&PeriodicCell>) -> Energies {
+        let ([reciprocal, dispersion], _) = self.reciprocal;
         let mut energies = Energies::default();
         for buffer in &self.thread_buffers {
             energies += buffer.output.energies;
@@ -252,11 +313,14 @@ impl Cpu {
             energies.dispersion_correction = self.tail.at(cell.volume()).0 + dispersion;
             energies.lj += energies.dispersion_correction;
         }
+        let [coulomb, lj] = self.nonbonded.excluded_forces.energies;
+        energies.coulomb += coulomb;
+        energies.lj += lj;
         energies
     }
 
-    fn sum_virial(&self, cell: Option<&PeriodicCell>, nonbonded: Mat3) -> Mat3 {
-        let mut virial = nonbonded;
+    fn sum_virial(&self, cell: Option<&PeriodicCell>) -> Mat3 {
+        let mut virial = self.direct_virial + self.reciprocal.1;
         for buffer in &self.thread_buffers {
             virial += buffer.output.virial;
         }
@@ -266,7 +330,7 @@ impl Cpu {
                 row[axis] += tail;
             }
         }
-        virial
+        virial + self.nonbonded.excluded_forces.virial
     }
 }
 
@@ -313,44 +377,13 @@ impl ForceField for Cpu {
         workload: Workload,
         out: &mut Evaluation,
     ) -> Result<()> {
-        let start = Instant::now();
-        self.nonbonded.pack(positions);
-        let packed = Instant::now();
+        self.pack_home(positions);
         self.short_range(cell, positions, workload);
-        let computed = Instant::now();
-        self.nonbonded.sum();
-        // the virial of the pair forces is computed before the mesh forces are added to the pair forces
-        let direct_virial = if workload.virial { self.nonbonded.virial(cell) } else { Mat3::ZERO };
-        let mut reducing = (packed - start) + computed.elapsed();
-        let (part, sums) = (workload.long_range, workload.energy || workload.virial);
-        let (reciprocal, reciprocal_virial) = self.long_range(cell, part, sums);
-        let collecting = Instant::now();
-        self.collect_forces(&mut out.forces);
-        out.impulse.clear();
-        if let LongRange::Apart { .. } = part {
-            self.collect_apart(&mut out.impulse.forces);
-        }
-        reducing += collecting.elapsed();
-        out.energies = if workload.energy { self.sum_energies(cell, reciprocal) } else { Energies::default() };
-        out.virial = Mat3::ZERO;
-        if workload.virial {
-            out.virial = self.sum_virial(cell, direct_virial + reciprocal_virial);
-        }
-        self.nonbonded.far_exclusions(cell, positions, |[i, j], d, f, [coulomb, lj]| {
-            out.forces[i] += d * f;
-            out.forces[j] -= d * f;
-            if workload.energy {
-                out.energies.coulomb += coulomb;
-                out.energies.lj += lj;
-            }
-            if workload.virial {
-                out.virial += Mat3::outer(d, d * f);
-            }
-        });
-        let bonded = self.thread_buffers.iter().map(|buffer| buffer.seconds).sum::<f64>() / self.team.threads() as f64;
-        self.phases.bonded += bonded;
-        self.phases.pairs += (computed - packed).as_secs_f64() - bonded;
-        self.phases.reduce += reducing.as_secs_f64();
+        self.solve_meshes(cell, workload);
+        self.gather_meshes(cell, workload);
+        memory::resize(&mut out.forces, positions.len(), Vec3::ZERO);
+        self.collect(0, &mut out.forces);
+        self.finish(cell, workload, out);
         Ok(())
     }
 

@@ -28,6 +28,7 @@ use crate::team::{Team, locked};
 use crate::term::LjSwitch;
 use crate::units::COULOMB;
 use crate::vec3::{Mat3, Vec3, vec3};
+use far_exclusions::ExcludedForces;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
@@ -67,6 +68,8 @@ pub(super) struct Nonbonded {
     exclusions: SymmetricExclusions,
     excluded_pairs: Vec<[u32; 2]>,
     far_exclusions: Vec<[u32; 2]>,
+    /// corrections of [`Self::far_exclusions`] in the last evaluation
+    pub excluded_forces: ExcludedForces,
     coulomb: CoulombPotential,
     /// energy correction of all excluded pairs at distance zero, kJ/mol. The kernel adds only the dependence on the
     /// distance. Many excluded pairs have the same distance, as in rigid water, so that `f32` rounding errors of the
@@ -146,6 +149,7 @@ impl Nonbonded {
             exclusions: SymmetricExclusions::new(atoms.len(), &system.topology.exclusions),
             excluded_pairs,
             far_exclusions: vec![],
+            excluded_forces: ExcludedForces::default(),
             tables: CoulombTables::new(&coulomb, settings.cutoff),
             coulomb,
             excluded_at_contact: 0.0,
@@ -210,7 +214,7 @@ impl Nonbonded {
         self.packed.resize(blocks);
         self.total.resize(blocks);
         self.find_far_exclusions(cell, positions);
-        self.pack(positions);
+        self.pack(0..blocks, positions);
         self.outer.resize(&self.grid);
         let input = SearchInput {
             grid: &self.grid,
@@ -276,7 +280,7 @@ impl Nonbonded {
     /// Builds the inner list from the pairs of the outer list that are now within the inner radius plus `margin`
     /// (nm), and partitions the inner list over the threads.
     pub(super) fn prune(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], margin: f64) {
-        self.pack(positions);
+        self.pack(0..self.grid.blocks(), positions);
         let cutoff = self.cutoff.max(self.cutoff_lj);
         let buffer = if cutoff.is_finite() { self.schedule.inner - cutoff + margin } else { 0.0 };
         let input = PruneInput {
@@ -306,12 +310,12 @@ impl Nonbonded {
         self.grid.place(cell);
     }
 
-    /// Computes the offsets of all slots for the current positions.
-    pub(super) fn pack(&mut self, positions: &[Vec3]) {
-        let grid = &self.grid;
-        self.team.for_each(self.packed.par_chunks_mut(BLOCKS).enumerate(), |(chunk, packed)| {
+    /// Computes the offsets of the slots of some blocks for the current positions.
+    pub(super) fn pack(&mut self, blocks: Range<usize>, positions: &[Vec3]) {
+        let (grid, first) = (&self.grid, blocks.start);
+        self.team.for_each(self.packed[blocks].par_chunks_mut(BLOCKS).enumerate(), |(chunk, packed)| {
             for (index, to) in packed.iter_mut().enumerate() {
-                grid.pack_block(chunk * BLOCKS + index, positions, to);
+                grid.pack_block(first + chunk * BLOCKS + index, positions, to);
             }
         });
     }
@@ -408,7 +412,7 @@ impl Nonbonded {
         MeshInput { grid: &self.grid, cell, packed: &self.packed, charges, charged }
     }
 
-    /// Returns the Lennard-Jones and Coulomb energies (kJ/mol) of the last kernel, without [`Self::far_exclusions`].
+    /// Returns the Lennard-Jones and Coulomb energies (kJ/mol) of the last kernel, without [`Self::excluded_forces`].
     pub(super) fn energies(&self) -> (f64, f64) {
         self.parts.iter().fold((0.0, self.excluded_at_contact), |(lj, coulomb), part| {
             (lj + part.output.lj, coulomb + part.output.coulomb)

@@ -238,14 +238,11 @@ impl Division {
         (i * y + j) * z + k
     }
 
-    /// Returns the ranks of the neighbouring domains below and above along a direction.
-    pub(super) fn neighbours(&self, rank: usize, direction: usize) -> [usize; 2] {
-        let (count, mut at) = (self.counts()[direction], self.coordinates(rank));
-        let own = at[direction];
-        [own + count - 1, own + 1].map(|next| {
-            at[direction] = next % count;
-            self.rank_at(at)
-        })
+    /// Returns the ranks of the neighbouring domains below and above along all directions in `along`.
+    pub(super) fn neighbours(&self, rank: usize, along: [bool; 3]) -> [usize; 2] {
+        let (counts, at) = (self.counts(), self.coordinates(rank));
+        let moved = |k: usize, step: usize| if along[k] { (at[k] + step) % counts[k] } else { at[k] };
+        [self.rank_at([0, 1, 2].map(|k| moved(k, counts[k] - 1))), self.rank_at([0, 1, 2].map(|k| moved(k, 1)))]
     }
 
     /// Returns the lower and upper ends of a rank's domain, as fractions of the lattice vectors.
@@ -441,8 +438,10 @@ mod tests {
         for rank in 0..8 {
             let [low, high] = division.ends(rank).map(Vec3::from);
             assert_eq!(division.home_of(low * 0.999 + high * 0.001), (rank, [0; 3]));
-            let [below, above] = [0, 1].map(|k| division.neighbours(rank, 2)[k]);
-            assert_eq!((division.neighbours(below, 2)[1], division.neighbours(above, 2)[0]), (rank, rank));
+            for along in [[false, false, true], [true, false, true]] {
+                let [below, above] = division.neighbours(rank, along);
+                assert_eq!([division.neighbours(below, along)[1], division.neighbours(above, along)[0]], [rank; 2]);
+            }
         }
         // a fractional coordinate that rounds to one belongs to the first domain of the next image
         let (rank, image) = division.home_of(vec3(0.5, -1e-18, -0.25));

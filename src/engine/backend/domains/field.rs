@@ -29,7 +29,6 @@ pub(in crate::backend) struct Domain {
     numbers: Numbers,
     /// positions of all local atoms: first home atoms, then halo atoms
     positions: Vec<Vec3>,
-    buffer: Vec<Vec3>,
 }
 
 impl Domain {
@@ -46,7 +45,6 @@ impl Domain {
             halo: Halo::default(),
             numbers: Numbers::default(),
             positions: vec![],
-            buffer: vec![],
         }
     }
 
@@ -153,10 +151,12 @@ impl Domain {
     }
 
     /// Updates the positions of all local atoms: copies the positions of the home atoms from `home` and receives the
-    /// positions of the halo atoms.
-    fn fetch(&mut self, home: &[Vec3]) {
-        self.positions[..home.len()].copy_from_slice(home);
-        self.halo.fetch(&self.ranks, &mut self.positions, &mut self.buffer);
+    /// positions of the halo atoms. Calls `work` while the messages travel.
+    fn fetch(&mut self, home: &[Vec3], work: impl FnOnce(&mut Cpu)) {
+        let Domain { ranks, halo, cpu, positions, .. } = self;
+        let (own, others) = positions.split_at_mut(home.len());
+        own.copy_from_slice(home);
+        halo.fetch(ranks, own, others, || work(cpu));
     }
 }
 
@@ -234,7 +234,7 @@ impl ForceField for Domain {
     }
 
     fn prune(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], margin: f64) {
-        self.fetch(positions);
+        self.fetch(positions, |_| ());
         self.cpu.prune(cell, &self.positions, margin);
     }
 
@@ -249,12 +249,25 @@ impl ForceField for Domain {
         workload: Workload,
         out: &mut Evaluation,
     ) -> Result<()> {
-        self.fetch(positions);
-        self.cpu.evaluate(cell, &self.positions, workload, out)?;
-        self.halo.return_forces(&self.ranks, &mut out.forces, &mut self.buffer);
-        out.forces.truncate(positions.len());
-        // mesh forces act on the home atoms only, so no forces on halo atoms are returned
-        out.impulse.forces.truncate(positions.len());
+        // the meshes of a rank need only home atoms: potentials are computed while positions of halo atoms travel, and
+        // mesh forces are gathered while forces on halo atoms travel
+        self.fetch(positions, |cpu| {
+            cpu.pack_home(positions);
+            cpu.solve_meshes(cell, workload);
+        });
+        let Domain { ranks, halo, cpu, positions: local, .. } = self;
+        let home = positions.len();
+        cpu.pack_halo(local);
+        cpu.short_range(cell, local, workload);
+        memory::resize(&mut out.forces, local.len(), Vec3::ZERO);
+        let (own, others) = out.forces.split_at_mut(home);
+        cpu.collect(home, others);
+        halo.return_forces(ranks, own, others, |own| {
+            cpu.gather_meshes(cell, workload);
+            cpu.collect(0, own);
+        });
+        out.forces.truncate(home);
+        cpu.finish(cell, workload, out);
         Ok(())
     }
 

@@ -1,55 +1,73 @@
 //! Halo exchange in every step: positions of halo atoms are received from neighbouring ranks, and forces on halo atoms
-//! are sent back.
+//! are sent back. Each zone of the halo is one message, and all messages travel while the rank computes.
 
 use crate::ranks::{Purpose, Ranks};
 use crate::vec3::Vec3;
-use std::ops::Range;
 
-/// Halo exchange along one direction.
+/// Zone of the halo: halo atoms that one neighbouring rank holds.
 #[derive(Debug)]
-pub(super) struct Stage {
-    /// rank on the lower side, to which positions are sent
+pub(super) struct Zone {
+    /// rank whose halo has atoms of this rank in the same zone
     pub(super) below: usize,
-    /// rank on the upper side, from which positions are received
+    /// home rank of the halo atoms
     pub(super) above: usize,
-    /// local indices of the atoms whose positions are sent
+    /// local indices of the home atoms whose positions are sent
     pub(super) send: Vec<u32>,
-    /// range of the local atoms whose positions are received
-    pub(super) receive: Range<usize>,
+    /// number of halo atoms whose positions are received
+    pub(super) atoms: usize,
 }
 
-/// Halo exchange along all divided directions, in the order in which positions are exchanged.
+/// Zones of the halo, in the order of the halo atoms.
 #[derive(Debug, Default)]
 pub(super) struct Halo {
-    pub(super) stages: Vec<Stage>,
+    pub(super) zones: Vec<Zone>,
+    /// positions that are sent or forces that are received, zone by zone
+    buffer: Vec<Vec3>,
 }
 
 impl Halo {
-    /// Receives the positions of halo atoms and stores them behind the positions of the home atoms. All ranks call this
-    /// function together.
-    pub(super) fn fetch(&self, ranks: &Ranks, positions: &mut [Vec3], buffer: &mut Vec<Vec3>) {
-        let ranks = ranks.for_purpose(Purpose::HaloPositions);
-        for Stage { below, above, send, receive } in &self.stages {
-            buffer.clear();
-            buffer.extend(send.iter().map(|&atom| positions[atom as usize]));
-            let received = bytemuck::cast_slice_mut(&mut positions[receive.clone()]);
-            ranks.exchange(*below, bytemuck::cast_slice(buffer), *above, received);
-        }
+    /// Creates a halo of the given zones.
+    pub(super) fn new(zones: Vec<Zone>) -> Self {
+        Halo { zones, buffer: vec![] }
     }
 
-    /// Sends the forces on halo atoms to their home ranks and adds the forces received to the forces on the home atoms.
-    /// The directions are handled in the reverse order of the exchange of positions. All ranks call this function
-    /// together.
-    pub(super) fn return_forces(&self, ranks: &Ranks, forces: &mut [Vec3], buffer: &mut Vec<Vec3>) {
-        let ranks = ranks.for_purpose(Purpose::HaloForces);
-        for Stage { below, above, send, receive } in self.stages.iter().rev() {
-            buffer.clear();
-            buffer.resize(send.len(), Vec3::ZERO);
-            let own = bytemuck::cast_slice(&forces[receive.clone()]);
-            ranks.exchange(*above, own, *below, bytemuck::cast_slice_mut(buffer));
-            for (&atom, force) in send.iter().zip(&*buffer) {
-                forces[atom as usize] += *force;
-            }
+    /// Receives the positions of the halo atoms in `halo` and sends positions of the home atoms `home`. Calls `work`
+    /// while the messages travel. All ranks call this function together.
+    pub(super) fn fetch(&mut self, ranks: &Ranks, home: &[Vec3], mut halo: &mut [Vec3], work: impl FnOnce()) {
+        self.buffer.clear();
+        self.buffer.extend(self.zones.iter().flat_map(|zone| &zone.send).map(|&atom| home[atom as usize]));
+        let (mut sent, mut received) = (vec![], vec![]);
+        let mut buffer = &self.buffer[..];
+        for Zone { below, above, send, atoms } in &self.zones {
+            let positions = buffer.split_off(..send.len()).unwrap_or_default();
+            sent.push((*below, bytemuck::cast_slice(positions)));
+            received.push((*above, bytemuck::cast_slice_mut(halo.split_off_mut(..*atoms).unwrap_or_default())));
+        }
+        ranks.for_purpose(Purpose::HaloPositions).exchange_during(sent, received, work);
+    }
+
+    /// Sends the forces on the halo atoms `halo` to their home ranks, and adds the forces that other ranks send to the
+    /// forces on the home atoms `home`. Calls `work` with the forces on the home atoms while the messages travel. All
+    /// ranks call this function together.
+    pub(super) fn return_forces(
+        &mut self,
+        ranks: &Ranks,
+        home: &mut [Vec3],
+        mut halo: &[Vec3],
+        work: impl FnOnce(&mut [Vec3]),
+    ) {
+        let Halo { zones, buffer } = self;
+        buffer.resize(zones.iter().map(|zone| zone.send.len()).sum(), Vec3::ZERO);
+        let (mut sent, mut received) = (vec![], vec![]);
+        let mut arriving = &mut buffer[..];
+        for Zone { below, above, send, atoms } in &*zones {
+            sent.push((*above, bytemuck::cast_slice(halo.split_off(..*atoms).unwrap_or_default())));
+            let forces = arriving.split_off_mut(..send.len()).unwrap_or_default();
+            received.push((*below, bytemuck::cast_slice_mut(forces)));
+        }
+        ranks.for_purpose(Purpose::HaloForces).exchange_during(sent, received, || work(home));
+        for (&atom, force) in zones.iter().flat_map(|zone| &zone.send).zip(buffer) {
+            home[atom as usize] += *force;
         }
     }
 }

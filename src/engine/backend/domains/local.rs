@@ -6,7 +6,7 @@
 //! group.
 
 use super::division::Division;
-use super::halo::{Halo, Stage};
+use super::halo::{Halo, Zone};
 use crate::cell::PeriodicCell;
 use crate::pair::Region;
 use crate::ranks::Ranks;
@@ -35,10 +35,8 @@ struct Migrants {
 }
 
 /// Rank groups of this rank that another rank needs in its halo.
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 struct HaloGroups {
-    /// number of groups in each zone
-    counts: Vec<u32>,
     groups: Vec<u32>,
     /// lattice images of the groups along the divided directions
     images: Vec<[i32; 3]>,
@@ -54,6 +52,17 @@ pub(super) fn center(positions: impl Iterator<Item = Vec3> + Clone) -> Vec3 {
 pub(super) fn group_radius(positions: impl Iterator<Item = Vec3> + Clone) -> f64 {
     let center = center(positions.clone());
     positions.map(|r| (r - center).norm_squared()).fold(0.0, f64::max).sqrt()
+}
+
+/// Returns all combinations of one or more divided directions, as marks of the directions. The number of a combination,
+/// counted from one, has a bit for each divided direction.
+fn combinations(divided: [bool; 3]) -> impl Iterator<Item = [bool; 3]> {
+    let directions: Vec<usize> = (0..3).filter(|&k| divided[k]).collect();
+    (1..1 << directions.len()).map(move |number: usize| {
+        let mut marks = [false; 3];
+        directions.iter().enumerate().for_each(|(bit, &k)| marks[k] = number >> bit & 1 == 1);
+        marks
+    })
 }
 
 /// Data from which local atoms are chosen: ranks, cell, division and groups.
@@ -129,60 +138,54 @@ impl DivisionContext<'_> {
     }
 
     /// Adds the halo groups to the home groups `home`, and adds the positions of the halo groups to `positions`. Halo
-    /// groups are less than `reach` (nm) beyond the upper faces of the domain. All ranks call this function together.
-    /// Directions are handled one after another; groups that are received along one direction are passed on along the
-    /// next direction.
+    /// groups are less than `reach` (nm) beyond the upper faces of the domain. The halo has a zone for each combination
+    /// of divided directions: the groups in a zone are beyond the upper faces along these directions, and are home
+    /// groups of one neighbouring rank. All ranks call this function together.
     pub(super) fn add_halo(&self, home: Vec<u32>, reach: f64, positions: &mut Vec<Vec3>) -> (Local, Halo) {
-        let (rank, faces) = (self.ranks.rank(), self.cell.face_distances());
-        let divided = self.division.divided();
+        let (rank, divided) = (self.ranks.rank(), self.division.divided());
         let [low, ends] = self.division.ends(rank);
-        let mut region = Region { low, high: ends, divided, ..Region::default() };
-        let mut groups = home;
-        let fractional = |range: &Range<usize>, positions: &[Vec3]| {
-            self.cell.to_fractional(center(positions[range.clone()].iter().copied()))
+        let coordinates = self.division.coordinates(rank);
+        let thickness = self.cell.face_distances().map(|distance| reach / distance);
+        let high = std::array::from_fn(|k| if divided[k] { ends[k] + thickness[k] } else { ends[k] });
+        let mut region = Region { low, high, divided, ..Region::default() };
+        // lattice image of each home group, and the fractional coordinates of its center in this image
+        let place = |(_, range): (u32, Range<usize>)| {
+            let center = self.cell.to_fractional(center(positions[range].iter().copied()));
+            let (_, image) = self.division.home_of(center);
+            let s = center.to_array();
+            (image, [0, 1, 2].map(|k| s[k] - f64::from(image[k])))
         };
-        let mut images: Vec<[i32; 3]> =
-            self.ranges(&groups).map(|(_, range)| self.division.home_of(fractional(&range, positions)).1).collect();
+        let places: Vec<([i32; 3], [f64; 3])> = self.ranges(&home).map(place).collect();
+        let mut groups = home.clone();
+        let mut images: Vec<[i32; 3]> = places.iter().map(|(image, _)| *image).collect();
         // number of groups in all zones up to and including each zone
-        let mut zones = vec![groups.len()];
-        let mut stages = vec![];
-        for direction in (0..3).filter(|&k| divided[k]) {
-            let thickness = reach / faces[direction];
-            region.high[direction] = ends[direction] + thickness;
-            let [below, above] = self.division.neighbours(rank, direction);
-            // groups within `thickness` of the lower face of this domain belong to the halo of the rank below; if the
-            // cell boundary lies between the two domains, the rank below needs the next image of these groups
-            let shift = i32::from(self.division.coordinates(rank)[direction] == 0);
-            let mut loan =
-                HaloGroups { counts: vec![0; zones.len()], groups: vec![], images: vec![], positions: vec![] };
+        let mut ends_of_zones = vec![groups.len()];
+        let mut zones = vec![];
+        for beyond in combinations(divided) {
+            let [below, above] = self.division.neighbours(rank, beyond);
+            // groups near the lower faces of this domain belong to the halo of the rank below; if a boundary of the
+            // cell lies between the two domains, the rank below needs the next image of these groups
+            let shift = [0, 1, 2].map(|k| i32::from(beyond[k] && coordinates[k] == 0));
+            let mut loan = HaloGroups::default();
             let mut send: Vec<u32> = vec![];
-            for (index, (group, range)) in self.ranges(&groups).enumerate() {
-                let s = fractional(&range, positions).to_array()[direction] - f64::from(images[index][direction]);
-                if s >= low[direction] + thickness {
-                    continue;
+            for ((group, range), (image, s)) in self.ranges(&home).zip(&places) {
+                if (0..3).all(|k| !beyond[k] || s[k] < low[k] + thickness[k]) {
+                    loan.groups.push(group);
+                    loan.images.push([0, 1, 2].map(|k| image[k] - shift[k]));
+                    loan.positions.extend_from_slice(&positions[range.clone()]);
+                    send.extend(range.map(|atom| atom as u32));
                 }
-                let mut image = images[index];
-                image[direction] -= shift;
-                loan.counts[zones.partition_point(|&end| end <= index)] += 1;
-                loan.groups.push(group);
-                loan.images.push(image);
-                loan.positions.extend_from_slice(&positions[range.clone()]);
-                send.extend(range.map(|atom| atom as u32));
             }
             let received = self.ranks.exchange_any(below, &loan, above);
-            for count in &received.counts {
-                zones.push(zones.last().expect("zone 0") + *count as usize);
-            }
             groups.extend(received.groups);
             images.extend(received.images);
-            let first = positions.len();
+            ends_of_zones.push(groups.len());
+            zones.push(Zone { below, above, send, atoms: received.positions.len() });
             positions.extend(received.positions);
-            stages.push(Stage { below, above, send, receive: first..positions.len() });
         }
-        self.set_zones(&mut region, &groups, &images, &zones, positions);
+        self.set_zones(&mut region, &groups, &images, &ends_of_zones, positions);
         let atoms = groups.iter().flat_map(|&group| self.system.group(group)).collect();
-        groups.truncate(zones[0]);
-        (Local { groups, atoms, region }, Halo { stages })
+        (Local { groups: home, atoms, region }, Halo::new(zones))
     }
 
     /// Stores the lattice images and zones of the local atoms.

@@ -4,8 +4,8 @@
 //! On rank 0 the type [`Domains`] implements [`super::Backend`] and represents all ranks. `Domains` sends each call to
 //! the other ranks, which wait for calls in [`Serving`]. All ranks execute the call together, each with a [`Host`]
 //! around its own [`Domain`](field::Domain). In every step positions are sent to the lower neighbours, and forces are
-//! sent back ([`halo`]). When pair lists are built, the cell is divided anew ([`division`]) and atoms migrate between
-//! ranks ([`local`]). Sums over ranks are computed only on request.
+//! sent back, while meshes are computed ([`halo`]). When pair lists are built, the cell is divided anew ([`division`])
+//! and atoms migrate between ranks ([`local`]). Sums over ranks are computed only on request.
 
 mod command;
 mod division;

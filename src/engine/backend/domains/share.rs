@@ -77,13 +77,13 @@ impl RankShare {
         VECTOR * self.halo_atoms
     }
 
-    /// Returns the number of messages in which a rank sends positions of halo atoms.
+    /// Returns the number of messages in which a rank sends positions of halo atoms: one for each zone of the halo.
     pub fn halo_messages(&self) -> usize {
-        self.division.divided().into_iter().filter(|&divided| divided).count()
+        (1 << self.division.divided().into_iter().filter(|&divided| divided).count()) - 1
     }
 
-    /// Returns the number of messages that a rank sends in a pair search: four gathers over all ranks, halo groups with
-    /// their length along each divided direction, and atoms that move to the domains around the rank's domain.
+    /// Returns the number of messages that a rank sends in a pair search: four gathers over all ranks, halo groups of
+    /// each zone with their length, and atoms that move to the domains around the rank's domain.
     pub fn search_messages(&self) -> usize {
         let around: usize = (0..3).map(|k| (self.division.planes(k).len() - 1).min(3)).product();
         4 * self.gather_messages() + 2 * self.halo_messages() + around - 1

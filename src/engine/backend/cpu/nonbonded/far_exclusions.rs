@@ -2,21 +2,28 @@
 
 use super::{LjPme, Nonbonded};
 use crate::cell::{PeriodicCell, displacement};
-use crate::vec3::Vec3;
+use crate::vec3::{Mat3, Vec3};
 
 /// Largest distance, as a fraction of the cutoff, up to which the kernel corrects excluded pairs.
 const NEAR_EXCLUSION: f64 = 0.8;
 
+/// Forces, energies and virial of the excluded pairs that the kernel does not correct.
+#[derive(Default)]
+pub(in crate::backend::cpu) struct ExcludedForces {
+    /// atoms and the forces (kJ/mol/nm) on them, two for each pair
+    pub forces: Vec<(usize, Vec3)>,
+    /// Coulomb energy minus its value at distance zero, and Lennard-Jones energy, kJ/mol
+    pub energies: [f64; 2],
+    /// kJ/mol
+    pub virial: Mat3,
+}
+
 impl Nonbonded {
-    /// Calls `visit` for each excluded pair that the kernel does not correct. The arguments of `visit` are the atoms i
-    /// and j, their displacement, the force divided by the distance, the Coulomb energy minus its value at distance
-    /// zero, and the Lennard-Jones energy.
-    pub(in crate::backend::cpu) fn far_exclusions(
-        &self,
-        cell: Option<&PeriodicCell>,
-        positions: &[Vec3],
-        mut visit: impl FnMut([usize; 2], Vec3, f64, [f64; 2]),
-    ) {
+    /// Computes the corrections of the excluded pairs that the kernel does not correct.
+    pub(in crate::backend::cpu) fn find_excluded_forces(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3]) {
+        let ExcludedForces { mut forces, .. } = std::mem::take(&mut self.excluded_forces);
+        forces.clear();
+        let (mut energies, mut virial) = ([0.0; 2], Mat3::ZERO);
         for &[i, j] in &self.far_exclusions {
             let d = displacement(cell, positions[i as usize] - positions[j as usize]);
             let [i, j] = [i as usize, j as usize];
@@ -28,8 +35,13 @@ impl Nonbonded {
             let (attraction, lj) = dispersion.map_or((0.0, 0.0), |LjPme { potential, charges, .. }| {
                 potential.excluded(product(charges), d.norm_squared())
             });
-            visit([i, j], d, force + attraction, [coulomb, lj]);
+            let force = d * (force + attraction);
+            forces.extend([(i, force), (j, -force)]);
+            energies[0] += coulomb;
+            energies[1] += lj;
+            virial += Mat3::outer(d, force);
         }
+        self.excluded_forces = ExcludedForces { forces, energies, virial };
     }
 
     pub(super) fn find_far_exclusions(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3]) {

@@ -19,7 +19,7 @@ struct Found {
     search: Traffic,
     home: usize,
     halo: usize,
-    pulses: u64,
+    zones: u64,
 }
 
 fn measured(ranks: Ranks, Sample { system, state }: &Sample) -> Found {
@@ -31,9 +31,9 @@ fn measured(ranks: Ranks, Sample { system, state }: &Sample) -> Found {
     let search = sent_in(&ranks, || host.build_lists().unwrap());
     host.prune_lists(0.0).unwrap();
     let forces = sent_in(&ranks, || host.forces(Workload::FORCES).unwrap());
-    let pulses = host.field().division().unwrap().divided().into_iter().filter(|&divided| divided).count() as u64;
+    let divided = host.field().division().unwrap().divided().into_iter().filter(|&divided| divided).count();
     let (home, local) = host.field().atoms_here();
-    Found { forces, search, home, halo: local - home, pulses }
+    Found { forces, search, home, halo: local - home, zones: (1 << divided) - 1 }
 }
 
 #[test]
@@ -48,11 +48,11 @@ fn messages_of_a_force_evaluation_follow_from_the_halo() {
             let halo = found.iter().map(|rank| rank.halo as u64).sum::<u64>();
             assert!(halo > 0);
             assert_eq!(bytes(Purpose::HaloPositions), VECTOR * halo, "{name} on {count} ranks");
-            for Found { forces, search, halo, pulses, .. } in &found {
-                assert_eq!(1 << pulses, count, "each divided direction has two domains");
+            for Found { forces, search, halo, zones, .. } in &found {
+                assert_eq!(zones + 1, count as u64, "each divided direction has two domains");
                 assert_eq!(forces.of(Purpose::HaloForces).bytes, VECTOR * *halo as u64, "{name} on {count} ranks");
                 let messages = |purpose| forces.of(purpose).messages;
-                assert_eq!([messages(Purpose::HaloPositions), messages(Purpose::HaloForces)], [*pulses; 2]);
+                assert_eq!([messages(Purpose::HaloPositions), messages(Purpose::HaloForces)], [*zones; 2]);
                 // a gather of marks; exchanges of the spectrum among 2, 4 ranks, or in 4 rows and 2 columns of 8 ranks;
                 // charges, and the potential back, between ranks with common points
                 let (others, rounds) = (count as u64 - 1, u64::from(count.ilog2()));
@@ -62,9 +62,9 @@ fn messages_of_a_force_evaluation_follow_from_the_halo() {
                 for purpose in [Purpose::Migration, Purpose::Sums, Purpose::Commands, Purpose::Output] {
                     assert_eq!(messages(purpose), 0, "{purpose:?}");
                 }
-                // messages of a search: four gathers, halo groups along each divided direction, sent as two messages, a
-                // length and a value, and atoms that migrate to some of the other ranks
-                let fewest = 4 * rounds + 2 * pulses;
+                // messages of a search: four gathers, halo groups of each zone, sent as two messages, a length and a
+                // value, and atoms that migrate to some of the other ranks
+                let fewest = 4 * rounds + 2 * zones;
                 assert!((fewest..=fewest + others).contains(&search.of(Purpose::Migration).messages));
                 assert_eq!(search.of(Purpose::HaloPositions).messages, 0);
             }
@@ -90,7 +90,7 @@ fn the_forecast_is_near_to_what_is_sent() {
             let sent: u64 = found.iter().map(|rank| rank.forces.of(Purpose::Mesh).messages).sum();
             let messages = (sent as f64 / count as f64, forecast.mesh_messages);
             assert!(near(messages.0, messages.1), "{name} on {count} ranks: {messages:?} messages of the mesh");
-            assert_eq!(forecast.halo_messages() as u64, found[0].pulses);
+            assert_eq!(forecast.halo_messages() as u64, found[0].zones);
             let largest = found.iter().map(|rank| rank.home).max().unwrap() as f64 / forecast.atoms as f64;
             assert!(near(largest, forecast.work), "{name} on {count} ranks: {largest} of the atoms, {forecast:?}");
         }
