@@ -21,9 +21,11 @@ fn step_times(row: &Row) -> StepTimes {
     let seconds = |name: &str| row.step.phases.iter().find(|phase| phase.name == name).map_or(0.0, |p| step * p.share);
     let all = step * row.step.compute_share;
     let (search, mesh) = (seconds("search"), seconds("pme_solve"));
+    let pairs = seconds("pairs") + seconds("bonded");
     let often = |interval: u32| 1.0 / f64::from(interval.max(1));
     StepTimes {
-        work: all - search - mesh,
+        pairs,
+        work: all - pairs - search - mesh,
         search,
         mesh,
         serial: (rest - FIXED).max(0.0),
@@ -93,14 +95,15 @@ mod tests {
             json!({ "name": name, "us_per_step": 2000.0 * share, "share": share, "work": work, "intensity": 1.0,
                     "gflops": 1.0, "roof_share": 0.5 })
         };
-        let phases = [phase("pairs", 0.7), phase("search", 0.05), phase("pme_solve", 0.15)];
+        let phases = [phase("pairs", 0.6), phase("search", 0.05), phase("pme_solve", 0.15), phase("constraints", 0.1)];
         let step = json!({ "phases": phases, "useful_pairs": 0.5, "compute_share": 0.9, "bottleneck": "" });
         let row = json!({ "name": "", "atoms": 1000, "device": "cpu", "threads": 1, "simd": "avx2", "steps": 100,
             "repeats": 3, "timestep_fs": 2.0, "ns_per_day": { "median": 1.0, "min": 0.5, "max": 1.0 },
             "us_per_step": 1000.0, "ns_per_atom_step": 100.0, "drift": null, "list": null, "step": step });
-        let StepTimes { work, search, mesh, serial, rest, .. } = step_times(&serde_json::from_value(row).unwrap());
-        let expected = [(work, 700e-6), (search, 50e-6), (mesh, 150e-6), (serial, 87e-6), (rest, 13e-6)];
-        for (found, expected) in expected {
+        let StepTimes { pairs, work, search, mesh, serial, rest, .. } =
+            step_times(&serde_json::from_value(row).unwrap());
+        let expected = [600e-6, 100e-6, 50e-6, 150e-6, 87e-6, 13e-6];
+        for (found, expected) in [pairs, work, search, mesh, serial, rest].into_iter().zip(expected) {
             assert!((found - expected).abs() < 1e-12, "{found}, not {expected}");
         }
     }

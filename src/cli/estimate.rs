@@ -93,7 +93,8 @@ impl Processors<'_> {
         let sharing = if plan.run.precision == Precision::Double { self.ranks as f64 } else { 1.0 };
         let pairs = cost.pair * pairs(system, state, 1.0) / (threads * sharing);
         StepTimes {
-            work: (1.0 - SEARCH) * pairs + cost.atom * system.topology.atoms.len() as f64 / threads,
+            pairs: (1.0 - SEARCH) * pairs,
+            work: cost.atom * system.topology.atoms.len() as f64 / threads,
             search: SEARCH * pairs,
             mesh: cost.point * grid_points(system) / threads,
             serial: 0.0,

@@ -8,10 +8,13 @@
 //! Each rank counts the bytes and messages that it sends through a handle with a [`Purpose`] ([`Ranks::for_purpose`]).
 
 use crate::error::{Error, Result};
+use bytemuck::Pod;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
+#[cfg(test)]
+mod tests;
 mod threads;
 mod traffic;
 
@@ -301,7 +304,7 @@ impl Ranks {
 
     /// Returns, for each exchange, the rank to which this rank sends and the rank from which this rank receives. If
     /// rank a sends to rank b in an exchange, rank b receives from rank a in the same exchange. Not collective.
-    pub fn partners(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
+    pub fn partners(&self) -> impl Iterator<Item = (usize, usize)> + Clone + use<> {
         let Ranks { rank, count, .. } = *self;
         (1..count).map(move |step| ((rank + step) % count, (rank + count - step) % count))
     }
@@ -323,26 +326,33 @@ impl Ranks {
         }
     }
 
-    /// Sends messages to some ranks and receives messages from some ranks, of the lengths of the buffers, while `work`
-    /// runs; `work` may exchange other messages. Messages from one rank to another rank arrive in the order in which
-    /// they were sent. Empty messages are not sent. All ranks must call this function at the same time; if rank a sends
-    /// to rank b, rank b must receive from rank a.
-    pub fn exchange_during(
+    /// Sends consecutive parts of `sent` to other ranks and receives consecutive parts of `received` from other ranks
+    /// while `work` runs; `work` may exchange other messages. `to` and `from` yield, for each part, the other rank and
+    /// the number of elements. Messages from one rank to another rank arrive in the order in which they were sent. An
+    /// empty message is not sent. All ranks must call this function at the same time; if rank a sends to rank b, rank
+    /// b must receive from rank a.
+    pub fn exchange_during<T: Pod>(
         &self,
-        mut sent: Vec<(usize, &[u8])>,
-        mut received: Vec<(usize, &mut [u8])>,
+        mut sent: &[T],
+        to: impl Iterator<Item = (usize, usize)>,
+        mut received: &mut [T],
+        from: impl Iterator<Item = (usize, usize)>,
         work: impl FnOnce(),
     ) {
-        sent.retain(|(_, bytes)| !bytes.is_empty());
-        received.retain(|(_, bytes)| !bytes.is_empty());
-        let Some(connection) = &self.connection else {
-            sent.iter().zip(received).for_each(|((_, bytes), (_, received))| received.copy_from_slice(bytes));
-            return work();
-        };
-        connection.count(sent.len(), sent.iter().map(|(_, bytes)| bytes.len()).sum());
+        let Some(connection) = &self.connection else { return work() };
+        let (mut outgoing, mut incoming) = (vec![], vec![]);
+        for (to, length) in to.filter(|(_, length)| *length > 0) {
+            let part = sent.split_off(..length).expect("the parts fit into the array");
+            outgoing.push((to, bytemuck::cast_slice(part)));
+        }
+        for (from, length) in from.filter(|(_, length)| *length > 0) {
+            let part = received.split_off_mut(..length).expect("the parts fit into the array");
+            incoming.push((from, bytemuck::cast_slice_mut(part)));
+        }
+        connection.count(outgoing.len(), outgoing.iter().map(|(_, bytes): &(usize, &[u8])| bytes.len()).sum());
         let mut work = Some(work);
         let mut once = || work.take().into_iter().for_each(|work| work());
-        connection.network.exchange_during(&sent, &mut received, &mut once);
+        connection.network.exchange_during(&outgoing, &mut incoming, &mut once);
     }
 
     /// Sends a value to the rank `to` and returns the value received from the rank `from`. All ranks must call this
@@ -381,110 +391,4 @@ fn encode<T: Serialize>(value: &T) -> Vec<u8> {
 
 fn decode<T: DeserializeOwned>(bytes: &[u8]) -> T {
     postcard::from_bytes(bytes).expect("all ranks run the same program")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::error::Problem;
-
-    #[test]
-    fn the_first_rank_collects_the_bytes_of_all() {
-        let found = Ranks::threads(3, |ranks| ranks.collect_bytes(&vec![ranks.rank() as u8; 2 * ranks.rank()]));
-        assert_eq!(found, [Some(vec![vec![], vec![1; 2], vec![2; 4]]), None, None]);
-    }
-
-    #[test]
-    fn the_first_rank_sends_each_rank_its_value() {
-        let values = ["a", "b", "c"].map(str::to_owned);
-        let found = Ranks::threads(3, |ranks| {
-            ranks.scatter(|rank| {
-                assert!(ranks.is_first());
-                values[rank].clone()
-            })
-        });
-        assert_eq!(found, values);
-        assert_eq!(Ranks::alone().scatter(|rank| rank), 0);
-    }
-
-    #[test]
-    fn a_broadcast_reaches_every_rank_once_in_few_rounds() {
-        for count in 1..70 {
-            let mut arrival = vec![0; count]; // round in which a rank has the message
-            for rank in 0..count {
-                for (turn, to) in receivers(rank, count).enumerate() {
-                    assert!(rank < to && arrival[to] == 0 && sender(to) == rank, "{rank} to {to} of {count}");
-                    arrival[to] = arrival[rank] + turn + 1;
-                }
-            }
-            assert!(arrival[1..].iter().all(|&round| (1..=rounds(count)).contains(&round)), "{count}: {arrival:?}");
-        }
-        let received = Ranks::threads(6, |ranks| {
-            if !ranks.is_first() {
-                return [(); 2].map(|()| ranks.receive_broadcast::<String>());
-            }
-            ["a", "b"].map(|message| {
-                ranks.broadcast(&message);
-                Some(message.to_owned())
-            })
-        });
-        assert!(received.iter().all(|found| found.each_ref().map(Option::as_deref) == [Some("a"), Some("b")]));
-        assert_eq!(Ranks::alone().receive_broadcast::<u8>(), None);
-    }
-
-    #[test]
-    fn values_reach_the_ranks_for_which_they_are() {
-        let found = Ranks::threads(4, |ranks| {
-            let own = ranks.rank();
-            ranks.exchange_some((0..4).map(|to| (own <= to).then(|| "x".repeat(10 * own + to))).collect())
-        });
-        for (to, received) in found.into_iter().enumerate() {
-            let expected = (0..4).map(|from| (from <= to).then(|| "x".repeat(10 * from + to)));
-            assert_eq!(received, expected.collect::<Vec<_>>());
-        }
-    }
-
-    #[test]
-    fn groups_have_networks_of_their_own() {
-        let sums = Ranks::threads(5, |ranks| {
-            let group = ranks.split(ranks.rank() / 2);
-            let leaders = ranks.split(usize::from(!group.is_first()));
-            // a message sent in the network `group` must not arrive in the network `leaders`
-            if group.is_first() {
-                group.broadcast(&ranks.rank());
-            }
-            ranks.barrier();
-            assert!(leaders.receive::<usize>().is_none());
-            // the barrier ensures that all ranks have checked for messages before a rank sends a message to the leaders
-            ranks.barrier();
-            let first = if group.is_first() { None } else { group.receive_broadcast::<usize>() };
-            (group.rank(), group.count(), first, group.gather(&ranks.rank()), leaders.gather(&ranks.rank()))
-        });
-        assert_eq!(sums[0], (0, 2, None, vec![0, 1], vec![0, 2, 4]));
-        assert_eq!(sums[3], (1, 2, Some(2), vec![2, 3], vec![1, 3]));
-        assert_eq!(sums[4], (0, 1, None, vec![4], vec![0, 2, 4]));
-    }
-
-    #[test]
-    fn one_rank_is_all_ranks() {
-        let ranks = Ranks::alone();
-        assert_eq!((ranks.rank(), ranks.count(), ranks.is_first()), (0, 1, true));
-        assert_eq!(ranks.gather(&("a".to_owned(), 7)), [("a".to_owned(), 7)]);
-        assert_eq!(ranks.gather_bytes(&[1, 2]), [[1, 2]]);
-        assert_eq!(ranks.collect_bytes(&[1, 2]).unwrap(), [[1, 2]]);
-        assert_eq!(ranks.agree(Ok(3)).unwrap(), 3);
-        assert!(ranks.receive::<u8>().is_none());
-        ranks.barrier();
-    }
-
-    #[test]
-    fn an_error_arrives_as_it_was() {
-        let problem = Problem::new("what").in_file("input.toml".as_ref()).at_line(3).at_span(4..9).help("how");
-        let error = Ranks::alone().agree::<()>(Err(problem.clone().into())).unwrap_err();
-        assert!(matches!(&error, Error::Input(problems) if problems[..] == [problem]), "{error:?}");
-        for error in [Error::unstable("hot", [3, 4]), Error::io("a/b".as_ref(), "full"), Error::Device("cold".into())] {
-            let again: Error = decode(&encode(&error));
-            assert_eq!(format!("{again:?}"), format!("{error:?}"));
-        }
-    }
 }

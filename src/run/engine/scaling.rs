@@ -2,14 +2,14 @@
 //!
 //! The time of a step on n ranks is the computing time of the busiest rank, plus the time of its messages:
 //!
-//! t(n) = w(n) (t_work + t_serial) + s(n) t_search + m(n) t_mesh + t_rest + Σ (messages × latency + bytes / bandwidth)
+//! t(n) = w(n) (t_pairs + t_work + t_serial) + s(n) t_search + m(n) t_mesh + t_rest
+//!        + Σ (messages × latency + bytes / bandwidth)
 //!
-//! t_work, t_serial, t_search, t_mesh and t_rest are the times of a step on one rank ([`StepTimes`]). w, s and m are
-//! the fractions of the work, the pair search and the mesh that the busiest rank computes, and the bytes follow from
-//! the division of the cell ([`RankShare`]). The messages of a halo exchange travel at the same time, so that they
-//! take one latency. Positions of halo atoms travel while the mesh is transformed, and only the time beyond m(n)
-//! t_mesh counts. Other communication counts in full; the formula leaves out that forces on halo atoms travel while
-//! mesh forces are gathered.
+//! t_pairs, t_work, t_serial, t_search, t_mesh and t_rest are the times of a step on one rank ([`StepTimes`]). w, s and
+//! m are the fractions of the work, the pair search and the mesh that the busiest rank computes, and the bytes follow
+//! from the division of the cell ([`RankShare`]). Messages of the mesh travel while pair forces are computed, and only
+//! their time beyond w(n) t_pairs counts. Other communication counts in full; the formula leaves out that messages of
+//! the halo travel while charges are spread and mesh forces are gathered.
 
 use crate::backend::RankShare;
 
@@ -36,8 +36,10 @@ impl Network {
 /// Mean times (s) of the parts of a step on one rank, and mean numbers of prunings and pair searches per step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepTimes {
-    /// time of pairs, bonded terms, charge spreading, force gathering, constraints and integration; on several ranks
-    /// this time is proportional to the computational load of a rank
+    /// time of pair forces and bonded terms; on several ranks this time is proportional to the computational load of a
+    /// rank
+    pub pairs: f64,
+    /// time of charge spreading, force gathering, constraints and integration, proportional to the load as well
     pub work: f64,
     /// time of the pair search, including the sorting of halo atoms
     pub search: f64,
@@ -58,8 +60,9 @@ impl StepTimes {
     /// Returns the times on `factor` times as many processor cores. The serial part and the rest of a step take as long
     /// as before.
     pub fn divided_by(self, factor: f64) -> Self {
-        let StepTimes { work, search, mesh, .. } = self;
-        StepTimes { work: work / factor, search: search / factor, mesh: mesh / factor, ..self }
+        let StepTimes { pairs, work, search, mesh, .. } = self;
+        let [pairs, work, search, mesh] = [pairs, work, search, mesh].map(|time| time / factor);
+        StepTimes { pairs, work, search, mesh, ..self }
     }
 }
 
@@ -76,7 +79,7 @@ pub struct Forecast {
     pub compute: f64,
     /// time to send the positions of halo atoms and the forces on halo atoms
     pub halo: f64,
-    /// time to send charges, potential and spectrum of the PME mesh
+    /// time to send charges, potential and spectrum of the PME mesh, beyond the time of the pair forces
     pub mesh: f64,
     /// time to send commands of rank 0, sums over all ranks, and atoms that change their domain
     pub other: f64,
@@ -85,21 +88,25 @@ pub struct Forecast {
 impl Forecast {
     /// Returns the forecast for a single rank.
     pub fn alone(step: &StepTimes) -> Self {
-        let StepTimes { work, search, mesh, serial, rest, .. } = step;
-        Forecast { compute: work + search + mesh + serial + rest, halo: 0.0, mesh: 0.0, other: 0.0 }
+        let StepTimes { pairs, work, search, mesh, serial, rest, .. } = step;
+        Forecast { compute: pairs + work + search + mesh + serial + rest, halo: 0.0, mesh: 0.0, other: 0.0 }
     }
 
     /// Returns the forecast for a system whose step has the times `step` on one rank.
     pub fn new(step: &StepTimes, share: &RankShare, network: &Network) -> Self {
         let sorted = share.work + share.halo_atoms / share.atoms.max(1) as f64;
-        let halo = network.seconds(share.halo_messages().min(1) as f64, share.halo_bytes());
-        let transforms = step.mesh * share.mesh;
+        let halo = network.seconds(share.halo_messages() as f64, share.halo_bytes());
+        let (pairs, mesh) = (step.pairs * share.work, network.seconds(share.mesh_messages, share.mesh_bytes));
         let small = (ORDERS + SUMS) * share.gather_messages() as f64 + step.searches * share.search_messages() as f64;
         Forecast {
-            compute: (step.work + step.serial) * share.work + step.search * sorted.min(1.0) + transforms + step.rest,
-            // positions are sent during each force evaluation and before each pruning, and forces are sent back
-            halo: (halo - transforms).max(0.0) + (1.0 + step.prunings) * halo,
-            mesh: network.seconds(share.mesh_messages, share.mesh_bytes),
+            compute: pairs
+                + (step.work + step.serial) * share.work
+                + step.search * sorted.min(1.0)
+                + step.mesh * share.mesh
+                + step.rest,
+            // positions are sent in each force evaluation and before each pruning, and forces are sent back
+            halo: (2.0 + step.prunings) * halo,
+            mesh: (mesh - pairs).max(0.0),
             other: network.seconds(small, 0.0),
         }
     }

@@ -9,7 +9,7 @@ pub(super) struct ForceBuffer {
     /// number of arrays for each block, see [`Level::halves`]
     halves: usize,
     /// forces (kJ/mol/nm) on the slots of each block, in the first array of the block; the other arrays of the block
-    /// are zero outside of [`Self::accumulate`]
+    /// are zero after [`Self::fold`]
     arrays: AlignedArrays<24>,
     /// whether the partition adds forces to each block
     touched: Vec<bool>,
@@ -29,13 +29,22 @@ impl ForceBuffer {
         }
     }
 
-    /// Computes the forces. `add` adds forces to its argument, which has [`Level::halves`] arrays for each block.
-    pub(super) fn accumulate(&mut self, level: Level, add: impl FnOnce(&mut [[f32; 24]])) {
+    /// Sets all forces to zero.
+    pub(super) fn clear(&mut self) {
         let ForceBuffer { halves, arrays, touched } = self;
         for (arrays, _) in arrays.chunks_exact_mut(*halves).zip(&*touched).filter(|(_, touched)| **touched) {
             arrays[0] = [0.0; 24];
         }
-        add(arrays);
+    }
+
+    /// Returns the arrays to which forces are added after [`Self::clear`], [`Level::halves`] arrays for each block.
+    pub(super) fn arrays(&mut self) -> &mut [[f32; 24]] {
+        &mut self.arrays
+    }
+
+    /// Adds the arrays of each block, after all forces have been added.
+    pub(super) fn fold(&mut self, level: Level) {
+        let ForceBuffer { halves, arrays, touched } = self;
         if *halves == 2 {
             dispatch(level, Fold { arrays, touched });
         }
@@ -101,14 +110,14 @@ mod tests {
             for (cluster, block, value) in [(0, 1, 1.0), (0, 1, 2.0), (4, 0, 3.0)] {
                 buffer.prepare(level, 3, &[chunk(cluster, block)]);
                 let touched = [cluster as usize / 2, block as usize];
-                buffer.accumulate(level, |forces| {
-                    let halves = level.halves();
-                    assert_eq!(forces.len(), 3 * halves);
-                    for block in touched {
-                        let forces = forces[halves * block..][..halves].as_flattened_mut();
-                        forces.iter_mut().enumerate().for_each(|(k, force)| *force += value * (1 + k) as f32);
-                    }
-                });
+                buffer.clear();
+                let (forces, halves) = (buffer.arrays(), level.halves());
+                assert_eq!(forces.len(), 3 * halves);
+                for block in touched {
+                    let forces = forces[halves * block..][..halves].as_flattened_mut();
+                    forces.iter_mut().enumerate().for_each(|(k, force)| *force += value * (1 + k) as f32);
+                }
+                buffer.fold(level);
                 let expected: [f32; 24] = match level.halves() {
                     1 => std::array::from_fn(|k| value * (1 + k) as f32),
                     _ => std::array::from_fn(|k| value * (2 * (1 + 2 * (k - k % 8) + k % 8) + 8) as f32),

@@ -20,7 +20,7 @@ use crate::vec3::Mat3;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Wall times of the stages of a mesh evaluation, s.
 #[derive(Clone, Copy, Debug, Default)]
@@ -83,21 +83,24 @@ impl Mesh {
         }
     }
 
-    /// Spreads the charges of all slots and computes the potential. Returns the energy (with self and neutralising
-    /// plasma terms) and the virial; both are zero unless `sums` is true.
-    pub(super) fn solve(&mut self, input: MeshInput<'_>, sums: bool) -> (f64, Mat3) {
-        let cell = input.cell;
-        let start = Instant::now();
-        self.spread(input);
+    /// Computes the potential of the charges, after [`Self::spread`]. Returns the energy (with self and neutralising
+    /// plasma terms) and the virial; both are zero unless `sums` is true. Calls `work` in each exchange among ranks,
+    /// while messages travel. All ranks call this function together.
+    pub(super) fn solve(&mut self, cell: &PeriodicCell, sums: bool, work: &mut dyn FnMut()) -> (f64, Mat3) {
+        let (start, mut elsewhere) = (Instant::now(), Duration::ZERO);
+        let mut work = || {
+            let start = Instant::now();
+            work();
+            elsewhere += start.elapsed();
+        };
         if let Some(exchange) = &mut self.exchange {
             let (own, received) = self.thread_buffers.split_at_mut(self.parts);
-            exchange.send_charges(&self.spectral.pencils, own, &mut received[0], &self.padded);
+            exchange.send_charges(&self.spectral.pencils, own, &mut received[0], &self.padded, &mut work);
         }
-        let spread = Instant::now();
         let (mut energy, mut virial) =
-            self.spectral.solve(&self.team, &self.thread_buffers, cell, &mut self.values, sums);
+            self.spectral.solve(&self.team, &self.thread_buffers, cell, &mut self.values, sums, &mut work);
         if let Some(exchange) = &mut self.exchange {
-            exchange.send_potential(&self.spectral.pencils, &mut self.values, &self.padded);
+            exchange.send_potential(&self.spectral.pencils, &mut self.values, &self.padded, &mut work);
         }
         self.spectral.fill_last_planes(&self.team, &mut self.values);
         if sums {
@@ -108,12 +111,13 @@ impl Mesh {
             }
             energy += self.potential.self_energy(alpha, self.charges) + plasma;
         }
-        self.times.spread += (spread - start).as_secs_f64();
-        self.times.solve += spread.elapsed().as_secs_f64();
+        self.times.solve += (start.elapsed() - elsewhere).as_secs_f64();
         (energy, virial)
     }
 
-    fn spread(&mut self, MeshInput { grid, cell, packed, charges, charged }: MeshInput<'_>) {
+    /// Spreads the charges of all slots. All ranks call this function together.
+    pub(super) fn spread(&mut self, MeshInput { grid, cell, packed, charges, charged }: MeshInput<'_>) {
+        let start = Instant::now();
         let (padded, order, level, parts) = (self.padded, self.parameters.order, self.level, self.parts);
         let atoms = MeshAtoms { grid, cell, packed, charges, padded };
         self.team.for_each(self.thread_buffers[..parts].par_iter_mut().enumerate(), |(index, buffer)| {
@@ -129,6 +133,10 @@ impl Mesh {
             buffer.mark(order, &padded);
             buffer.fold(&padded);
         });
+        if let Some(exchange) = &mut self.exchange {
+            exchange.find_common(&self.spectral.pencils, &self.thread_buffers[..parts], &padded);
+        }
+        self.times.spread += start.elapsed().as_secs_f64();
     }
 
     /// Adds the reciprocal-space forces on the atoms of `blocks` to `forces`. The first element of `forces` belongs to

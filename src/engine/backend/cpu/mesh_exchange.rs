@@ -59,21 +59,21 @@ impl MeshExchange {
     }
 
     /// Sums the charges of this rank over the buffers `own`, and sends the sums to the ranks that transform them. The
-    /// charges that other ranks send for the pencils of this rank are summed in `received`. All ranks call this
-    /// function together.
+    /// charges that other ranks send for the pencils of this rank are summed in `received`. Calls `work` while the
+    /// messages travel. All ranks call this function together, after [`Self::find_common`].
     pub(super) fn send_charges(
         &mut self,
         pencils: &Pencils,
         own: &[SpreadBuffer],
         received: &mut SpreadBuffer,
         padded: &Padded,
+        work: impl FnOnce(),
     ) {
-        self.find_common(pencils, own, padded);
         received.clear(padded);
-        let Self { common, to_send, .. } = self;
+        let Self { common, to_send, received: arrived, .. } = self;
         let [plane, row] = [padded.plane / LANES, padded.row / LANES];
-        for ([sent, arriving], (to, from)) in common.iter().zip(pencils.ranks.partners()) {
-            to_send.clear();
+        to_send.clear();
+        for [sent, _] in common.iter() {
             for &first in &sent.planes {
                 let of_plane: Vec<_> = own.iter().filter(|buffer| buffer.touched[first / plane]).collect();
                 to_send.extend(sent.vectors.iter().map(|vector| {
@@ -81,8 +81,15 @@ impl MeshExchange {
                     charges.reduce(|sum, charge| sum + charge).unwrap_or_default()
                 }));
             }
-            exchange(pencils, to, from, to_send, &mut self.received, arriving.len());
-            for (at, charges) in arriving.indices().zip(&self.received) {
+        }
+        let partners = || common.iter().zip(pencils.ranks.partners());
+        let to = partners().map(|([sent, _], (to, _))| (to, sent.len()));
+        let from = partners().map(|([_, arriving], (_, from))| (from, arriving.len()));
+        arrived.resize(from.clone().map(|(_, vectors)| vectors).sum(), Aligned16::default());
+        pencils.ranks.exchange_during(to_send, to, arrived, from, work);
+        let mut arrived = arrived.iter();
+        for [_, arriving] in common.iter() {
+            for (at, charges) in arriving.indices().zip(&mut arrived) {
                 received.grid[at] = received.grid[at] + *charges;
             }
             arriving.planes.iter().for_each(|first| received.touched[first / plane] = true);
@@ -91,15 +98,25 @@ impl MeshExchange {
     }
 
     /// Sends the potential on the pencils of this rank to the ranks that have charges there. Fills the padding of the
-    /// planes on which this rank has charges. All ranks call this function together, after [`Self::send_charges`].
-    pub(super) fn send_potential(&mut self, pencils: &Pencils, potential: &mut [Aligned16], padded: &Padded) {
-        let Self { common, to_send, .. } = self;
-        for ([arriving, sent], (from, to)) in common.iter().zip(pencils.ranks.partners()) {
-            to_send.clear();
-            to_send.extend(sent.indices().map(|at| potential[at]));
-            exchange(pencils, to, from, to_send, &mut self.received, arriving.len());
-            arriving.indices().zip(&self.received).for_each(|(at, received)| potential[at] = *received);
-        }
+    /// planes on which this rank has charges. Calls `work` while the messages travel. All ranks call this function
+    /// together, after [`Self::send_charges`].
+    pub(super) fn send_potential(
+        &mut self,
+        pencils: &Pencils,
+        potential: &mut [Aligned16],
+        padded: &Padded,
+        work: impl FnOnce(),
+    ) {
+        let Self { common, to_send, received, .. } = self;
+        to_send.clear();
+        to_send.extend(common.iter().flat_map(|[_, sent]| sent.indices()).map(|at| potential[at]));
+        let partners = || common.iter().zip(pencils.ranks.partners());
+        let to = partners().map(|([_, sent], (_, to))| (to, sent.len()));
+        let from = partners().map(|([arriving, _], (from, _))| (from, arriving.len()));
+        received.resize(from.clone().map(|(_, vectors)| vectors).sum(), Aligned16::default());
+        pencils.ranks.exchange_during(to_send, to, received, from, work);
+        let places = common.iter().flat_map(|[arriving, _]| arriving.indices());
+        places.zip(received).for_each(|(at, received)| potential[at] = *received);
         for (plane, &mark) in potential.chunks_exact_mut(padded.plane / LANES).zip(&self.own_marks[..self.sizes[0]]) {
             if mark == 1 {
                 padded.fill_overhang(bytemuck::cast_slice_mut(plane));
@@ -109,7 +126,7 @@ impl MeshExchange {
 
     /// Finds the points that this rank has in common with each other rank, from the marks of all ranks. All ranks call
     /// this function together.
-    fn find_common(&mut self, pencils: &Pencils, own: &[SpreadBuffer], padded: &Padded) {
+    pub(super) fn find_common(&mut self, pencils: &Pencils, own: &[SpreadBuffer], padded: &Padded) {
         let places = self.sizes.into_iter().enumerate().flat_map(|(d, size)| (0..size).map(move |at| (d, at)));
         for (mark, (d, at)) in self.own_marks.iter_mut().zip(places) {
             *mark = u8::from(own.iter().any(|buffer| [&buffer.touched, &buffer.rows, &buffer.vectors][d][at]));
@@ -134,17 +151,4 @@ impl MeshExchange {
             }
         }
     }
-}
-
-/// Sends `to_send` to the rank `to`, and receives `vectors` vectors from the rank `from`.
-fn exchange(
-    pencils: &Pencils,
-    to: usize,
-    from: usize,
-    to_send: &[Aligned16],
-    received: &mut Vec<Aligned16>,
-    vectors: usize,
-) {
-    received.resize(vectors, Aligned16::default());
-    pencils.ranks.exchange(to, bytemuck::cast_slice(to_send), from, bytemuck::cast_slice_mut(received));
 }

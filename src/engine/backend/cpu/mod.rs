@@ -27,6 +27,7 @@ mod pair_stages;
 mod pair_types;
 mod pair_variants;
 mod pencils;
+mod short_range;
 mod spectral;
 mod spectral_kernel;
 #[cfg(test)]
@@ -42,12 +43,12 @@ use crate::memory::{self, prefetch};
 use crate::pair::{ListSchedule, Region};
 use crate::pme::{ChargeSums, MeshPotential};
 use crate::ranks::Ranks;
-use crate::simd::{Level, dispatch};
+use crate::simd::Level;
 use crate::system::{Electrostatics, ForceSettings, System};
 use crate::team::Team;
 use crate::units::COULOMB;
 use crate::vec3::{Mat3, Vec3, vec3};
-use bonded::{Bonded, BondedKernel, BondedOutput};
+use bonded::Bonded;
 use mesh::Mesh;
 pub(super) use mesh_traffic::MeshTraffic;
 use nonbonded::{Nonbonded, kernel_charge};
@@ -55,9 +56,9 @@ pub(super) use pair_input::{FORCE_TOLERANCE, LOWEST_R2};
 pub(super) use pair_rules::{GEOMETRIC, LORENTZ_BERTHELOT};
 pub(super) use pair_types::{lj_parameters, type_table};
 use rayon::prelude::*;
+use short_range::{BondedBuffer, ShortRange};
 use std::sync::Arc;
 use std::time::Instant;
-use threads::WorkPartition;
 
 /// Options of the CPU backend.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,14 +70,6 @@ pub struct CpuOptions {
     pub level: Level,
     /// radii and lifetimes of the pair lists
     pub schedule: ListSchedule,
-}
-
-/// Bonded forces of one work partition, one per bonded atom.
-#[derive(Default)]
-struct BondedBuffer {
-    forces: Vec<Vec3>,
-    output: BondedOutput,
-    seconds: f64,
 }
 
 /// CPU force field of one system.
@@ -190,47 +183,41 @@ impl Cpu {
         self.phases.reduce += start.elapsed().as_secs_f64();
     }
 
-    /// Computes pair interactions and bonded terms of the packed positions. Each thread computes the pairs and then the
-    /// bonded terms of its work partition.
-    pub(super) fn short_range(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], workload: Workload) {
-        let start = Instant::now();
-        let (bonded, level) = (&self.bonded, self.options.level);
+    /// Spreads the charges of the home atoms on the meshes, unless the reciprocal-space forces are skipped. All ranks
+    /// that share a mesh call this function together, after [`Self::pack_home`].
+    pub(super) fn spread_charges(&mut self, cell: Option<&PeriodicCell>, workload: Workload) {
+        for mesh in [&mut self.mesh, &mut self.lj_mesh].into_iter().flatten() {
+            if let Some(cell) = cell.filter(|_| workload.long_range != LongRange::Skipped) {
+                mesh.spread(self.nonbonded.mesh_input(mesh, cell));
+            }
+        }
+    }
+
+    /// Computes pair interactions, bonded terms and the potential on the meshes. Slices of the pairs are computed while
+    /// messages of the meshes travel. All ranks that share a mesh call this function together, after
+    /// [`Self::spread_charges`]. `positions` are the packed positions.
+    pub(super) fn interact(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], workload: Workload) {
+        let Cpu { options, nonbonded, mesh, lj_mesh, bonded, thread_buffers: buffers, phases, .. } = self;
+        let level = options.level;
+        let mut short_range =
+            ShortRange { cell, positions, workload, level, nonbonded, bonded, buffers, phases, done: 0 };
         let sums = workload.energy || workload.virial;
-        let count = self.nonbonded.parts();
-        self.nonbonded.forces(cell, workload.energy, &mut self.thread_buffers, |index, buffer| {
-            let start = Instant::now();
-            let BondedBuffer { forces, output, seconds } = buffer;
-            forces.fill(Vec3::ZERO);
-            *output = BondedOutput::default();
-            let partition = WorkPartition { index, count };
-            dispatch(level, BondedKernel { bonded, partition, cell, positions, forces, sums, output });
-            *seconds = start.elapsed().as_secs_f64();
-        });
-        let bonded = self.thread_buffers.iter().map(|buffer| buffer.seconds).sum::<f64>() / self.team.threads() as f64;
-        self.phases.bonded += bonded;
-        self.phases.pairs += start.elapsed().as_secs_f64() - bonded;
+        let (mut energies, mut virial) = ([0.0; 2], Mat3::ZERO);
+        for (energy, mesh) in energies.iter_mut().zip([mesh, lj_mesh]) {
+            let used = cell.filter(|_| workload.long_range != LongRange::Skipped).zip(mesh.as_mut());
+            let Some((cell, mesh)) = used else { continue };
+            let (own, own_virial) = mesh.solve(cell, sums, &mut || short_range.continue_pairs());
+            *energy = own;
+            virial += own_virial;
+        }
+        short_range.complete();
+        self.reciprocal = (energies, virial);
         let start = Instant::now();
         self.nonbonded.sum();
         // the virial of the pair forces is computed before the mesh forces are added to the pair forces
         self.direct_virial = if workload.virial { self.nonbonded.virial(cell) } else { Mat3::ZERO };
         self.nonbonded.find_excluded_forces(cell, positions);
         self.phases.reduce += start.elapsed().as_secs_f64();
-    }
-
-    /// Computes the potential on the meshes from the packed positions of the home atoms, unless the reciprocal-space
-    /// forces are skipped. All ranks that share a mesh call this function together.
-    pub(super) fn solve_meshes(&mut self, cell: Option<&PeriodicCell>, workload: Workload) {
-        self.reciprocal = Default::default();
-        let sums = workload.energy || workload.virial;
-        let (energies, virial) = &mut self.reciprocal;
-        for (energy, mesh) in energies.iter_mut().zip([&mut self.mesh, &mut self.lj_mesh]) {
-            let (Some(mesh), Some(cell), false) = (mesh, cell, workload.long_range == LongRange::Skipped) else {
-                continue;
-            };
-            let (own, own_virial) = mesh.solve(self.nonbonded.mesh_input(mesh, cell), sums);
-            *energy = own;
-            *virial += own_virial;
-        }
     }
 
     /// Computes the reciprocal-space forces on the home atoms from the potential on the meshes. The forces are added to
@@ -278,7 +265,7 @@ impl Cpu {
         self.phases.reduce += start.elapsed().as_secs_f64();
     }
 
-    /// Stores energies, virial and the separately stored mesh forces of the home atoms, after [`Self::short_range`] and
+    /// Stores energies, virial and the separately stored mesh forces of the home atoms, after [`Self::interact`] and
     /// [`Self::gather_meshes`].
     pub(super) fn finish(&mut self, cell: Option<&PeriodicCell>, workload: Workload, out: &mut Evaluation) {
         let start = Instant::now();
@@ -378,8 +365,8 @@ impl ForceField for Cpu {
         out: &mut Evaluation,
     ) -> Result<()> {
         self.pack_home(positions);
-        self.short_range(cell, positions, workload);
-        self.solve_meshes(cell, workload);
+        self.spread_charges(cell, workload);
+        self.interact(cell, positions, workload);
         self.gather_meshes(cell, workload);
         memory::resize(&mut out.forces, positions.len(), Vec3::ZERO);
         self.collect(0, &mut out.forces);

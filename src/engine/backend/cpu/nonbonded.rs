@@ -11,6 +11,7 @@ use super::pair_input::{CoulombTables, PairInput, PairOutput};
 use super::pair_kernel::shift_virial;
 use super::pair_types::PairTypes;
 use super::pair_variants::{Variant, end_of, run};
+use super::short_range::Slices;
 use crate::arrays::map;
 use crate::backend::PairCounts;
 use crate::backend::local_terms::LocalTerms;
@@ -320,9 +321,9 @@ impl Nonbonded {
         });
     }
 
-    /// Returns the number of work partitions.
-    pub(super) fn parts(&self) -> usize {
-        self.parts.len()
+    /// Returns the number of threads that compute the forces.
+    pub(super) fn threads(&self) -> usize {
+        self.team.threads()
     }
 
     /// Returns the sizes of the pair lists.
@@ -330,12 +331,13 @@ impl Nonbonded {
         PairCounts::new(&self.outer, &self.inner)
     }
 
-    /// Runs the kernel on every work partition, then calls `work(part, item)` on the same thread, where `item` is the
-    /// element of `items` for this partition.
+    /// Runs the kernel on slices of every work partition. After the last slice calls `work(part, item)` on the same
+    /// thread, where `item` is the element of `items` for this partition.
     pub(super) fn forces<T: Send>(
         &mut self,
         cell: Option<&PeriodicCell>,
         energy: bool,
+        slices: &Slices,
         items: &mut [T],
         work: impl Fn(usize, &mut T) + Sync,
     ) {
@@ -363,9 +365,15 @@ impl Nonbonded {
         let variant = Variant { rule: self.types.rule, end: self.end, split: self.split, energy };
         self.team.for_each(self.parts.par_iter_mut().zip(items).enumerate(), |(index, (part, item))| {
             let Part { forces, chunks, output } = part;
-            *output = PairOutput::default();
-            forces.accumulate(level, |forces| run(level, variant, input, inner, chunks.clone(), forces, output));
-            work(index, item);
+            if slices.are_first() {
+                *output = PairOutput::default();
+                forces.clear();
+            }
+            run(level, variant, input, inner, slices.of(chunks), forces.arrays(), output);
+            if slices.are_last() {
+                forces.fold(level);
+                work(index, item);
+            }
         });
     }
 

@@ -110,7 +110,8 @@ pub(super) struct Own {
 pub(super) struct Pencils {
     pub(super) ranks: Ranks,
     pub(super) division: MeshDivision,
-    buffers: [Vec<Aligned16>; 2],
+    /// parts of a spectrum that are sent, that arrive, and that stay on this rank
+    buffers: [Vec<Aligned16>; 3],
 }
 
 impl Pencils {
@@ -181,44 +182,47 @@ impl Pencils {
         Exchanged { members, own, shapes, before: Split::new(before), after }
     }
 
-    /// Exchanges a spectrum. All members call this function together.
-    pub(super) fn exchange(&mut self, spectrum: &mut Exchanged) {
-        self.run(spectrum, false);
+    /// Exchanges a spectrum. Calls `work` while messages travel, unless there is a single member. All members call this
+    /// function together.
+    pub(super) fn exchange(&mut self, spectrum: &mut Exchanged, work: impl FnOnce()) {
+        self.run(spectrum, false, work);
     }
 
-    /// Exchanges a spectrum back: from its place after the exchange to its place before the exchange. All members call
-    /// this function together.
-    pub(super) fn exchange_back(&mut self, spectrum: &mut Exchanged) {
-        self.run(spectrum, true);
+    /// Exchanges a spectrum back: from its place after the exchange to its place before the exchange. Calls `work`
+    /// while messages travel, unless there is a single member. All members call this function together.
+    pub(super) fn exchange_back(&mut self, spectrum: &mut Exchanged, work: impl FnOnce()) {
+        self.run(spectrum, true, work);
     }
 
-    fn run(&mut self, spectrum: &mut Exchanged, is_back: bool) {
+    fn run(&mut self, spectrum: &mut Exchanged, is_back: bool, work: impl FnOnce()) {
         let Exchanged { members, own, shapes: [narrow, wide], before, after: Some(after) } = spectrum else { return };
         let (this, count) = (&members[*own], members.len());
         // parts of the arrays before and after the exchange that this rank exchanges with a member
         let of_before = |member: &Member| [0..this.rows.len(), member.columns.clone()];
         let of_after = |member: &Member| [member.rows.clone(), 0..this.columns.len()];
-        let [to_send, arrived] = &mut self.buffers;
-        for step in 0..count {
-            let (to, from) = (&members[(*own + step) % count], &members[(*own + count - step) % count]);
-            let vectors = if is_back {
-                wide.pack(after, of_after(to), to_send);
-                narrow.vectors_in(of_before(from))
-            } else {
-                narrow.pack(before, of_before(to), to_send);
-                wide.vectors_in(of_after(from))
-            };
-            arrived.resize(vectors, Aligned16::default());
-            if step == 0 {
-                std::mem::swap(arrived, to_send);
-            } else {
-                let received = bytemuck::cast_slice_mut(arrived);
-                self.ranks.exchange(to.rank, bytemuck::cast_slice(to_send), from.rank, received);
-            }
-            match is_back {
-                true => narrow.unpack(before, of_before(from), arrived),
-                false => wide.unpack(after, of_after(from), arrived),
-            }
+        let source_part = |to: &Member| if is_back { of_after(to) } else { of_before(to) };
+        let target_part = |from: &Member| if is_back { of_before(from) } else { of_after(from) };
+        let [(source, source_shape), (target, target_shape)] =
+            if is_back { [(after, wide), (before, narrow)] } else { [(before, narrow), (after, wide)] };
+        // the first message of each member goes to the next member, so that no member receives all first messages
+        let receivers = || (1..count).map(|step| &members[(*own + step) % count]);
+        let senders = || (1..count).map(|step| &members[(*own + count - step) % count]);
+        let [to_send, arrived, staying] = &mut self.buffers;
+        to_send.clear();
+        receivers().for_each(|to| source_shape.pack(source, source_part(to), to_send));
+        let to = receivers().map(|to| (to.rank, source_shape.vectors_in(source_part(to))));
+        let from = senders().map(|from| (from.rank, target_shape.vectors_in(target_part(from))));
+        arrived.resize(from.clone().map(|(_, vectors)| vectors).sum(), Aligned16::default());
+        self.ranks.exchange_during(to_send, to, arrived, from.clone(), || {
+            staying.clear();
+            source_shape.pack(source, source_part(this), staying);
+            target_shape.unpack(target, target_part(this), staying);
+            work();
+        });
+        let mut arrived = &arrived[..];
+        for (from, (_, vectors)) in senders().zip(from) {
+            let vectors = arrived.split_off(..vectors).expect("the length of the message");
+            target_shape.unpack(target, target_part(from), vectors);
         }
     }
 }
@@ -293,9 +297,8 @@ impl Shape {
         rows.map(move |row| at(row, columns.start)..at(row, columns.end))
     }
 
-    /// Copies the given rows and columns of `array` to `to`.
+    /// Appends the given rows and columns of `array` to `to`.
     fn pack(self, array: &Split, part: [Range<usize>; 2], to: &mut Vec<Aligned16>) {
-        to.clear();
         for array in [&array.re, &array.im] {
             self.ranges(part.clone()).for_each(|range| to.extend_from_slice(&array[range]));
         }
@@ -379,21 +382,21 @@ mod tests {
             let (all_x, all_y, all_z, one) = (0..20, 0..6, 0..3, 0..1);
             let mut spectrum = pencils.x_to_k_y();
             fill(spectrum.before(), [own.x.clone(), all_y.clone(), own.z.clone(), one.clone()]);
-            pencils.exchange(&mut spectrum);
+            pencils.exchange(&mut spectrum, || ());
             check(spectrum.after(), [all_x.clone(), own.k_y.clone(), own.z.clone(), one.clone()]);
             let mut spectrum = pencils.k_y_to_x();
             fill(spectrum.before(), [own.k_y.clone(), all_x, own.z.clone(), one.clone()]);
-            pencils.exchange(&mut spectrum);
+            pencils.exchange(&mut spectrum, || ());
             check(spectrum.after(), [all_y, own.x.clone(), own.z.clone(), one]);
             let mut spectrum = pencils.z_to_k_x().unwrap();
             let x = |blocks: &Range<usize>| blocks.start * LANES..blocks.end * LANES;
             let before = [own.k_y.clone(), own.z.clone(), x(&(0..2)), 0..1];
             fill(spectrum.before(), before.clone());
-            pencils.exchange(&mut spectrum);
+            pencils.exchange(&mut spectrum, || ());
             check(spectrum.after(), [own.k_y.clone(), all_z, x(&own.k_x), 0..1]);
             spectrum.before().re.fill(Aligned16::default());
             spectrum.before().im.fill(Aligned16::default());
-            pencils.exchange_back(&mut spectrum);
+            pencils.exchange_back(&mut spectrum, || ());
             check(spectrum.before(), before);
         });
     }

@@ -99,7 +99,7 @@ impl Spectral {
     /// Computes the potential on the pencils of this rank from the charges that all threads have spread there, after
     /// [`SpreadBuffer::fold`]. A single rank also fills the padding of the planes. Returns this rank's part of the
     /// energy ½ Σ G |S|² (influence function G, spectrum S) and of the virial. Energy and virial are zero unless `sums`
-    /// is true.
+    /// is true. Calls `work` in each exchange among ranks.
     pub(super) fn solve(
         &mut self,
         team: &Team,
@@ -107,12 +107,13 @@ impl Spectral {
         cell: &PeriodicCell,
         potential: &mut [Aligned16],
         sums: bool,
+        work: &mut dyn FnMut(),
     ) -> (f64, Mat3) {
         self.update_green(team, cell);
         self.along_y(team, thread_buffers);
-        self.pencils.exchange(&mut self.forward);
-        self.along_x_and_z(team, cell, sums);
-        self.pencils.exchange(&mut self.backward);
+        self.pencils.exchange(&mut self.forward, &mut *work);
+        self.along_x_and_z(team, cell, sums, work);
+        self.pencils.exchange(&mut self.backward, work);
         self.back_along_y(team, potential);
         if !sums {
             return (0.0, Mat3::ZERO);
@@ -150,7 +151,7 @@ impl Spectral {
 
     /// Transforms along x and z, multiplies by the influence function, and inverts the transforms along z and x (second
     /// pass).
-    fn along_x_and_z(&mut self, team: &Team, cell: &PeriodicCell, sums: bool) {
+    fn along_x_and_z(&mut self, team: &Team, cell: &PeriodicCell, sums: bool, during_exchange: &mut dyn FnMut()) {
         let Self { pencils, plans: [along_x, _, along_z], padded, influence, scratch, green, partial, .. } = self;
         let own = pencils.own();
         let pass = SecondPass { level: self.level, along_x, along_z, padded, own: &own, influence, cell, sums };
@@ -178,7 +179,7 @@ impl Spectral {
             let planes_of = (portion * planes..).zip(chunks(columns, before));
             planes_of.for_each(|(y, columns)| pass.along_x(forward, y, columns, work));
         });
-        pencils.exchange(columns);
+        pencils.exchange(columns, &mut *during_exchange);
         let of_z = portions(columns.after_mut(), planes * after).zip(green).zip(&mut *scratch).enumerate();
         team.for_each(of_z, |(portion, ((columns, (green, partial)), Scratch { work, turned, .. }))| {
             let planes_of = chunks(columns, after).zip(green.chunks(of_green)).zip(partial);
@@ -186,7 +187,7 @@ impl Spectral {
                 *partial = pass.along_z(y, columns, green, turned, work);
             }
         });
-        pencils.exchange_back(columns);
+        pencils.exchange_back(columns, during_exchange);
         let of_x = portions(columns.before(), planes * before).zip(portions(backward, planes * of_output));
         team.for_each(of_x.zip(scratch), |((columns, output), Scratch { work, .. })| {
             let planes_of = chunks(columns, before).zip(chunks(output, of_output));

@@ -249,16 +249,16 @@ impl ForceField for Domain {
         workload: Workload,
         out: &mut Evaluation,
     ) -> Result<()> {
-        // the meshes of a rank need only home atoms: potentials are computed while positions of halo atoms travel, and
-        // mesh forces are gathered while forces on halo atoms travel
+        // the meshes of a rank need only home atoms: charges are spread while positions of halo atoms travel, and mesh
+        // forces are gathered while forces on halo atoms travel
         self.fetch(positions, |cpu| {
             cpu.pack_home(positions);
-            cpu.solve_meshes(cell, workload);
+            cpu.spread_charges(cell, workload);
         });
         let Domain { ranks, halo, cpu, positions: local, .. } = self;
         let home = positions.len();
         cpu.pack_halo(local);
-        cpu.short_range(cell, local, workload);
+        cpu.interact(cell, local, workload);
         memory::resize(&mut out.forces, local.len(), Vec3::ZERO);
         let (own, others) = out.forces.split_at_mut(home);
         cpu.collect(home, others);

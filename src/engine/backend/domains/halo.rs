@@ -33,17 +33,13 @@ impl Halo {
 
     /// Receives the positions of the halo atoms in `halo` and sends positions of the home atoms `home`. Calls `work`
     /// while the messages travel. All ranks call this function together.
-    pub(super) fn fetch(&mut self, ranks: &Ranks, home: &[Vec3], mut halo: &mut [Vec3], work: impl FnOnce()) {
-        self.buffer.clear();
-        self.buffer.extend(self.zones.iter().flat_map(|zone| &zone.send).map(|&atom| home[atom as usize]));
-        let (mut sent, mut received) = (vec![], vec![]);
-        let mut buffer = &self.buffer[..];
-        for Zone { below, above, send, atoms } in &self.zones {
-            let positions = buffer.split_off(..send.len()).unwrap_or_default();
-            sent.push((*below, bytemuck::cast_slice(positions)));
-            received.push((*above, bytemuck::cast_slice_mut(halo.split_off_mut(..*atoms).unwrap_or_default())));
-        }
-        ranks.for_purpose(Purpose::HaloPositions).exchange_during(sent, received, work);
+    pub(super) fn fetch(&mut self, ranks: &Ranks, home: &[Vec3], halo: &mut [Vec3], work: impl FnOnce()) {
+        let Halo { zones, buffer } = self;
+        buffer.clear();
+        buffer.extend(zones.iter().flat_map(|zone| &zone.send).map(|&atom| home[atom as usize]));
+        let below = zones.iter().map(|zone| (zone.below, zone.send.len()));
+        let above = zones.iter().map(|zone| (zone.above, zone.atoms));
+        ranks.for_purpose(Purpose::HaloPositions).exchange_during(buffer, below, halo, above, work);
     }
 
     /// Sends the forces on the halo atoms `halo` to their home ranks, and adds the forces that other ranks send to the
@@ -53,19 +49,14 @@ impl Halo {
         &mut self,
         ranks: &Ranks,
         home: &mut [Vec3],
-        mut halo: &[Vec3],
+        halo: &[Vec3],
         work: impl FnOnce(&mut [Vec3]),
     ) {
         let Halo { zones, buffer } = self;
         buffer.resize(zones.iter().map(|zone| zone.send.len()).sum(), Vec3::ZERO);
-        let (mut sent, mut received) = (vec![], vec![]);
-        let mut arriving = &mut buffer[..];
-        for Zone { below, above, send, atoms } in &*zones {
-            sent.push((*above, bytemuck::cast_slice(halo.split_off(..*atoms).unwrap_or_default())));
-            let forces = arriving.split_off_mut(..send.len()).unwrap_or_default();
-            received.push((*below, bytemuck::cast_slice_mut(forces)));
-        }
-        ranks.for_purpose(Purpose::HaloForces).exchange_during(sent, received, || work(home));
+        let above = zones.iter().map(|zone| (zone.above, zone.atoms));
+        let below = zones.iter().map(|zone| (zone.below, zone.send.len()));
+        ranks.for_purpose(Purpose::HaloForces).exchange_during(halo, above, buffer, below, || work(home));
         for (&atom, force) in zones.iter().flat_map(|zone| &zone.send).zip(buffer) {
             home[atom as usize] += *force;
         }
