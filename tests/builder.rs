@@ -285,6 +285,9 @@ fn parameters_outside_their_physical_ranges_are_refused() {
     refused("proper torsions: term 1, of atoms 1, 2, 3, 4, has the energy -1e30 kJ/mol", |b| {
         b.bonded().propers.push(Torsion { force_constant: -1e30, ..torsion })
     });
+    refused("proper torsions: term 1, of atoms 1, 2, 3, 4, has the angle 180 rad", |b| {
+        b.bonded().propers.push(Torsion { phase: 180.0, ..torsion })
+    });
     refused("harmonic impropers: term 1, of atoms 1, 2, 3, 4, has the force constant 1e30", |b| {
         b.bonded().harmonic_impropers.push(HarmonicImproper { force_constant: 1e30, ..improper })
     });
@@ -294,7 +297,7 @@ fn parameters_outside_their_physical_ranges_are_refused() {
     refused("the grid of a correction map has the energy 1e30 kJ/mol", |b| {
         b.bonded().cmap_grids.push(CmapGrid { size: 4, energies: vec![1e30; 16] })
     });
-    refused("Lennard-Jones types 0 and 1: the c6 3.1", |b| _ = b.lj_type("L", LennardJones { c6: 1e30, c12: 1.0 }));
+    refused("Lennard-Jones types C and 1: the c6 3.1", |b| _ = b.lj_type("L", LennardJones { c6: 1e30, c12: 1.0 }));
 }
 
 #[test]
@@ -308,7 +311,7 @@ fn types_and_options_that_contradict_each_other_are_refused() {
     assert!(geometric.build().is_ok());
     refused("types 0 and 1 does not exist: there are 1", |b| _ = b.lj_pair([0, 1], repulsive));
     refused("is given twice", |b| _ = b.lj_pair([0, 0], repulsive).lj_pair([0, 0], repulsive));
-    refused("types 0 and 0: c6, c12 and c4 must be finite", |b| {
+    refused("types C and C: c6, c12 and c4 must be finite", |b| {
         _ = b.lj_pair([0, 0], LennardJones { c6: f64::NAN, c12: 1.0 })
     });
     refused("1-4 scaling factors", |b| _ = b.scale_pairs14(f64::NAN, 1.0));

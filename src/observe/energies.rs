@@ -1,6 +1,7 @@
 //! The energy table `energies.csv`: one row of numbers per recorded step ([`super::table`]).
 
 use std::fmt::Write as _;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::table::{header_and_last_row, join};
@@ -284,7 +285,13 @@ pub fn read_last_row(parts: &[PathBuf]) -> Option<EnergyRecord> {
 
 /// Reads an energy table. An incomplete last line, which a run may still be writing, is left out.
 pub fn read_energies(path: &Path) -> Result<EnergyRecord> {
-    parse(path, &file::text(path).map_err(|e| Error::io(path, e))?)
+    let text = file::text(path).map_err(|error| match error.kind() {
+        ErrorKind::InvalidData => {
+            Problem::new("the file is not an energy table of md: not a text").in_file(path).into()
+        }
+        _ => Error::io(path, error),
+    })?;
+    parse(path, &text)
 }
 
 /// Parses the text of the energy table at `path`.
@@ -300,9 +307,13 @@ fn parse(path: &Path, text: &str) -> Result<EnergyRecord> {
     let columns: Vec<(String, String)> = header.split(',').map(column).collect();
     let row = |(index, line): (usize, &str)| {
         let row: Option<Vec<f64>> = line.split(',').map(|value| value.parse().ok()).collect();
-        let message = format!("expected {} numbers in the row", columns.len());
-        row.filter(|row| row.len() == columns.len())
-            .ok_or_else(|| Problem::new(message).in_file(path).at_line(index + 2))
+        let refuse = |message: String| Problem::new(message).in_file(path).at_line(index + 2);
+        let row = row.filter(|row| row.len() == columns.len());
+        let row = row.ok_or_else(|| refuse(format!("expected {} numbers in the row", columns.len())))?;
+        match row[..EnergyRecord::FIRST].iter().all(|value| value.is_finite()) {
+            true => Ok(row),
+            false => Err(refuse("expected finite numbers as step, time and stage".to_owned())),
+        }
     };
     let rows = lines.enumerate().map(row).collect::<std::result::Result<_, Problem>>()?;
     Ok(EnergyRecord { columns, rows })

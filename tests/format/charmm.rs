@@ -272,6 +272,9 @@ fn parameters_that_are_wrong_or_not_supported_are_refused() {
     of("TH TO -0.05 1.9", "TH T% -0.05 1.9", "TH T%", &["the type T% has a wildcard", "a row for each type"]);
     of("HBOND", "NBTHOLE\nSOD TO 1.3\nHBOND", "SOD TO 1.3", &["Thole", "additive"]);
     of("ATOMS", "TYPES", "TYPES", &["expected a section", "title lacks"]);
+    let text = std::fs::read_to_string(folder().join("charmm.prm")).unwrap();
+    let (_, rest) = text.split_once("\nNBFIX\n").unwrap();
+    of(rest, "", "NBFIX", &["the file ends after this heading, without END", "cut off"]);
     refused(
         "charmm.rtf",
         &[("MASS    10", "MASS    1x")],

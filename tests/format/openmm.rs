@@ -317,7 +317,13 @@ fn names_come_from_the_coordinates() {
     let rows = [("CA", "ALA", 5), ("N", "ALA", 5), ("O", "ALA", 5), ("H", "ALA", 5)].into_iter();
     let rows = rows.chain([("M1", "ALA", 5), ("M2", "ALA", 5), ("M3", "ALA", 5), ("M4", "ALA", 5), ("NA", "NA", 6)]);
     let line = |(index, (name, residue, number)): (usize, (&str, &str, i32))| {
-        format!("ATOM  {:>5} {name:<4} {residue:>3} A{number:>4}    {:>8.3}{:>8.3}{:>8.3}\n", index + 1, index, 0, 0)
+        format!(
+            "ATOM  {:>5} {name:<4} {residue:>3} A{number:>4}    {:>8.3}{:>8.3}{:>8.3}\n",
+            index + 1,
+            index as f64,
+            0.0,
+            0.0
+        )
     };
     let text: String = rows.enumerate().map(line).collect();
     let (_folder, path) = file("named.pdb", text.as_bytes());

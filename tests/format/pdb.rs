@@ -68,6 +68,11 @@ fn what_is_wrong_is_named_with_its_line() {
         ("   5.000   6.000", "   5.0x0   6.000", "x.pdb:6: expected x, y and z of an atom"),
         ("   5.000   6.000  0.60  0.00           C", "   5.0", "x.pdb:6: expected x, y and z of an atom"),
         ("   3.000  1.00", "     nan  1.00", "x.pdb:5: expected x, y and z of an atom"),
+        // a blank less before x, which would lose its sign, and a blank more before y, whose last digit x would take
+        ("1A     -7.000", "1A  -107.000", "x.pdb:9: expected x, y and z of an atom"),
+        ("   4.000   5.000", "   4.000    5.000", "x.pdb:6: expected x, y and z of an atom"),
+        // a longer name, so that the columns of x contain the number of the residue
+        ("CA AALA A   1 ", "CA AALANINE A   1 ", "x.pdb:6: expected x, y and z of an atom"),
         ("  90.00  90.00  90.00", "  10.00  90.00 170.00", "x.pdb:3: expected three edges"),
     ] {
         let text = PDB.replacen(from, to, 1);

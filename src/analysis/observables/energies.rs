@@ -52,7 +52,7 @@ impl TableOptions for EnergiesOptions {
                 .collect(),
             settings: vec![("equilibration", (!self.all_rows).to_string())],
             summary: averages.iter().zip(quantities).map(line).collect(),
-            warnings: vec![],
+            warnings: (0..count).filter_map(|index| undefined(&quantities[index].0, &table.values(index))).collect(),
             plots: plots.into_iter().flatten().collect(),
             arrays: vec![
                 Array::new("mean", [("column", count)], of(|average| average.mean), ""),
@@ -81,6 +81,16 @@ impl EnergiesOptions {
             true => Equilibrated::from(values, 0, inefficiency(values)),
         }
     }
+}
+
+/// Returns a warning if some values of a quantity are not finite numbers. A quantity without any finite value is not
+/// defined for the system, for example a cell in vacuum.
+fn undefined(name: &str, values: &[f64]) -> Option<String> {
+    let count = values.iter().filter(|value| !value.is_finite()).count();
+    (0 < count && count < values.len()).then(|| {
+        let total = values.len();
+        format!("{count} of {total} values of {name} are not finite numbers; choose other rows with --begin and --end")
+    })
 }
 
 /// Returns a picture of a quantity over time; `None` if the table does not have the quantity.

@@ -87,9 +87,11 @@ impl Refresh<'_> {
     /// Returns whether `renewal` renews the velocity of an atom in this step.
     #[inline(always)]
     fn acts_on(&self, renewal: &Renewal, atom: usize) -> bool {
-        let first = self.groups.atoms(self.groups.of_atom(atom))[0];
-        let number = self.home.map_or(first, |home| home.atoms[first as usize]);
-        renewal.probability >= 1.0 || renewal.acts_on(self.refreshment.key, number)
+        let number = || {
+            let first = self.groups.atoms(self.groups.of_atom(atom))[0];
+            self.home.map_or(first, |home| home.atoms[first as usize])
+        };
+        renewal.probability >= 1.0 || renewal.acts_on(self.refreshment.key, number())
     }
 
     /// Returns two factors for each of the `count` atoms from index `first` on: α − 1, where α is the fraction of the

@@ -176,22 +176,31 @@ const IONS_OF_CHARMM: [(&str, &str); 9] = [
 /// two-letter symbol. All other atom names in molecules begin with an element symbol of one letter.
 const OF_TWO_LETTERS: [&str; 4] = ["Cl", "Br", "Fe", "Se"];
 
+/// Returns the ASCII letters of a name.
+fn letters(text: &str) -> String {
+    text.chars().filter(char::is_ascii_alphabetic).collect()
+}
+
+/// Returns the atomic number of an ion: an atom with the same name as its residue, which is the element symbol or the
+/// CHARMM name of the ion. Returns 0 for other names.
+pub fn of_ion(name: &str, residue: &str) -> u8 {
+    let (name, residue) = (letters(name), letters(residue));
+    let charmm = IONS_OF_CHARMM.iter().find(|(ion, _)| ion.eq_ignore_ascii_case(&name));
+    let symbol = charmm.map_or(name.as_str(), |(_, symbol)| symbol);
+    if name.eq_ignore_ascii_case(&residue) { of_element(symbol) } else { 0 }
+}
+
 /// Returns the atomic number that follows from the names of an atom and of its residue. Returns 0 if no element
 /// follows from the names, as for virtual sites.
 ///
-/// An atom with the same name as its residue is an ion, and the name is the element symbol or the CHARMM name of the
-/// ion. The name of any other atom begins with the element symbol: two letters for chlorine, bromine, iron and
-/// selenium, one letter for the other elements.
+/// The atom may be an ion ([`of_ion`]). The name of any other atom begins with the element symbol: two letters for
+/// chlorine, bromine, iron and selenium, one letter for the other elements.
 pub fn of_names(name: &str, residue: &str) -> u8 {
-    let letters = |text: &str| text.chars().filter(char::is_ascii_alphabetic).collect::<String>();
-    let (name, residue) = (letters(name), letters(residue));
-    if name.eq_ignore_ascii_case(&residue) {
-        let charmm = IONS_OF_CHARMM.iter().find(|(ion, _)| ion.eq_ignore_ascii_case(&name));
-        let found = of_element(charmm.map_or(name.as_str(), |(_, symbol)| symbol));
-        if found != 0 {
-            return found;
-        }
+    let ion = of_ion(name, residue);
+    if ion != 0 {
+        return ion;
     }
+    let name = letters(name);
     let two = name.get(..2).filter(|start| OF_TWO_LETTERS.iter().any(|known| known.eq_ignore_ascii_case(start)));
     of_element(two.or(name.get(..1)).unwrap_or_default())
 }

@@ -7,7 +7,8 @@ use crate::system::{Atom, BondedTerm, BondedTerms, CmapGrid, Description, Nonbon
 use crate::units::Range;
 
 /// Help text of an error about a number outside its physical range.
-pub(super) const MEND: &str = "correct the value in the topology; check its unit";
+pub(super) const MEND: &str =
+    "correct the value in the topology, or in the included file or parameter file that has it; check its unit";
 
 /// Physical ranges of the parameters of each list of bonded terms, in the order of [`BondedTerm::parameters`]. Force
 /// constants of torsions, and of distances that are not bonds, may be negative, because such terms may correct other
@@ -50,7 +51,7 @@ pub fn problems(description: &Description) -> Vec<Problem> {
         return vec![Problem::new(format!("{} atoms exceed the maximum number of atoms", atoms.len()))];
     }
     let mut problems = vec![];
-    problems.extend(check_types(&description.nonbonded));
+    problems.extend(check_types(&description.nonbonded, atoms));
     let is_site = description.topology.site_mask();
     let check = |(i, atom)| check_atom(i, atom, is_site[i], description.nonbonded.types);
     problems.extend(atoms.iter().enumerate().find_map(check));
@@ -93,7 +94,7 @@ fn check_atom(index: usize, atom: &Atom, is_site: bool, types: usize) -> Option<
     None
 }
 
-fn check_types(nonbonded: &Nonbonded) -> Option<Problem> {
+fn check_types(nonbonded: &Nonbonded, atoms: &[Atom]) -> Option<Problem> {
     let Nonbonded { types, c6, c12, c4, rounding } = nonbonded;
     let pairs = types.saturating_mul(*types);
     if [c6.len(), c12.len()] != [pairs; 2]
@@ -105,7 +106,11 @@ fn check_types(nonbonded: &Nonbonded) -> Option<Problem> {
         let other = (k % types) * types + k / types;
         [c6, c12, c4].iter().filter(|c| !c.is_empty()).any(|c| !c[k].is_finite() || c[k] != c[other])
     });
-    let named = |k: usize| format!("Lennard-Jones types {} and {}", k / types, k % types);
+    let name = |lj_type: usize| match atoms.iter().find(|atom| atom.lj_type as usize == lj_type) {
+        Some(atom) if !atom.type_name.as_str().is_empty() => atom.type_name.to_string(),
+        _ => lj_type.to_string(),
+    };
+    let named = |k: usize| format!("Lennard-Jones types {} and {}", name(k / types), name(k % types));
     if let Some(k) = wrong {
         let message = format!("{}: c6, c12 and c4 must be finite and symmetric", named(k));
         return Some(Problem::new(message));
@@ -153,7 +158,11 @@ bonded_terms!(check_lists);
 
 fn check_bonded(atoms: usize, bonded: &BondedTerms, problems: &mut Vec<Problem>) {
     check_lists(atoms, bonded, problems);
-    let BondedTerms { cmaps, cmap_grids, pairs14, .. } = bonded;
+    let BondedTerms { propers, impropers, cmaps, cmap_grids, pairs14, .. } = bonded;
+    // the parameters of a torsion are cosine and sine of its phase, which are in range for every phase
+    for (what, torsions) in [("proper torsions", propers), ("improper torsions", impropers)] {
+        problems.extend(check_terms(what, atoms, torsions, [Range::TORSION], |t| t.atoms, |t| [t.phase]));
+    }
     let quadruple = |atoms: [u32; 8], first: usize| [0, 1, 2, 3].map(|k| atoms[first + k]);
     for first in [0, 4] {
         problems.extend(check_terms("correction maps", atoms, cmaps, [], |t| quadruple(t.atoms, first), |_| []));

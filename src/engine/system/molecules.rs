@@ -82,6 +82,7 @@ impl Molecules {
     }
 
     /// Atoms of molecule `m`, ascending.
+    #[inline(always)]
     pub fn atoms(&self, m: usize) -> &[u32] {
         &self.members[self.starts[m] as usize..self.starts[m + 1] as usize]
     }

@@ -97,7 +97,7 @@ impl Range {
     pub const QUARTIC: Self = Self { unit: "kJ/mol/nm⁴", high: 1e12, ..Self::STIFFNESS };
     /// Range of an equilibrium angle of three atoms: at most 2π.
     pub const ANGLE: Self = Self { what: "angle", low: 0.0, high: 2.0 * std::f64::consts::PI, unit: "rad" };
-    /// Range of an equilibrium torsion angle: at most 4π in magnitude.
+    /// Range of an equilibrium torsion angle and of the phase of a torsion: at most 4π in magnitude.
     pub const TORSION: Self = Self::around("angle", 4.0 * std::f64::consts::PI, "rad");
     /// Range of a cosine or a sine.
     pub const COSINE: Self = Self::around("cosine or sine", 1.0, "");

@@ -25,6 +25,8 @@ struct Waves<'a> {
     along_y: [Vec3; 2],
     /// reciprocal lattice vector c*, 1/nm
     c: Vec3,
+    /// whether the second part along x or y is not zero for one of the wave vectors
+    has_half: bool,
 }
 
 impl<'a> Waves<'a> {
@@ -38,15 +40,16 @@ impl<'a> Waves<'a> {
             factors[lane] = moduli[lane] * factor;
             [along_x[0][lane], along_x[1][lane]] = influence.wave_number(0, first + lane);
         }
-        Waves { influence, factors, a, along_x, along_y: map(influence.wave_number(1, y), |number| b * number), c }
+        let k_y = influence.wave_number(1, y);
+        let has_half = k_y[1] + along_x[1].iter().sum::<f64>() != 0.0;
+        Waves { influence, factors, a, along_x, along_y: map(k_y, |number| b * number), c, has_half }
     }
 
     /// Returns the signs of the second part for which the influence function at index `z` of k_z is a mean: one sign
     /// if this part is zero.
     #[inline(always)]
     fn signs(&self, z: usize) -> &'static [f64] {
-        let half = [self.influence.wave_number(2, z)[1], self.along_y[1].norm_squared()];
-        if self.along_x[1].iter().chain(&half).all(|&part| part == 0.0) { &[1.0] } else { &[1.0, -1.0] }
+        if self.has_half || self.influence.wave_number(2, z)[1] != 0.0 { &[1.0, -1.0] } else { &[1.0] }
     }
 
     /// Returns the wave vectors with index `z` of k_z and their squared lengths |m|² (1/nm²). The second part has the

@@ -163,5 +163,11 @@ pub(super) fn read_parameters(reader: &mut Reader<'_>, lines: &[Line]) -> Parsed
             return Err(problem.help("this is not a CHARMM parameter file, or its title lacks the `*`"));
         }
     }
+    if let Some(heading) =
+        lines.last().filter(|line| Section::begins(line).is_some_and(|last| last != Section::HydrogenBonds))
+    {
+        let problem = Row { file: reader.file, line: heading }.problem("the file ends after this heading, without END");
+        return Err(problem.help("the file may be cut off: copy it again; if the section is empty, add a line END"));
+    }
     Ok(at)
 }

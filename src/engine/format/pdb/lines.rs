@@ -84,9 +84,14 @@ impl<'a> AtomLine<'a> {
         has_points(self.line, self.moved)
     }
 
-    /// Returns x, y and z in Å; a coordinate that is not a number is `None`.
+    /// Returns x, y and z in Å. A coordinate is `None` if its columns do not contain a number, or if they contain only
+    /// a part of a number.
     pub fn coordinates(&self) -> [Option<f64>; 3] {
-        COORDINATES.map(|start| number(self.line, start + self.moved..start + self.moved + COORDINATE))
+        COORDINATES.map(|start| {
+            let columns = start + self.moved..start + self.moved + COORDINATE;
+            let is_whole = self.has_points() || is_whole(self.line, columns.clone());
+            number(self.line, columns).filter(|_| is_whole)
+        })
     }
 
     /// Returns the serial number of the atom as text.
@@ -149,6 +154,16 @@ impl<'a> AtomLine<'a> {
 /// columns.
 fn has_points(line: &[u8], moved: usize) -> bool {
     COORDINATES.iter().all(|start| line.get(start + POINT + moved) == Some(&b'.'))
+}
+
+/// Whether the number in the given columns has a decimal point, and neither begins before nor ends after these columns.
+fn is_whole(line: &[u8], columns: std::ops::Range<usize>) -> bool {
+    let is_digit = |column: usize| line.get(column).is_some_and(u8::is_ascii_digit);
+    let continues = |column: usize| is_digit(column) || line.get(column) == Some(&b'.');
+    let begins_before = continues(columns.start)
+        && (continues(columns.start - 1) || line.get(columns.start - 1).is_some_and(|byte| b"+-".contains(byte)));
+    let ends_after = continues(columns.end - 1) && continues(columns.end);
+    text(line, columns).contains('.') && !begins_before && !ends_after
 }
 
 /// Returns the text in the given columns, 0-based; empty if the line is shorter or the text is not ASCII.

@@ -232,7 +232,9 @@ impl Model {
     fn atom(&mut self, atom: &AtomLine<'_>, numbers: &mut Numbering) -> Parsed<()> {
         let [Some(x), Some(y), Some(z)] = atom.coordinates() else {
             let problem = Problem::new("expected x, y and z of an atom in the columns 31-38, 39-46 and 47-54");
-            return Err(problem.help("the columns of PDB files are fixed; perhaps the line is cut off"));
+            let help =
+                "the columns of PDB files are fixed; perhaps the line is cut off, or a blank is missing or too many";
+            return Err(problem.help(help));
         };
         let triple = [x, y, z];
         let position = scaled(&triple, ANGSTROM, FARTHEST).ok_or_else(|| too_long(self.positions.len(), &triple))?;
