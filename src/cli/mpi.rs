@@ -21,6 +21,8 @@ pub(super) fn start() -> Result<Ranks> {
 /// MPI communicator. All communicators share a mutex, which allows only one thread at a time to call the MPI library.
 struct Library {
     communicator: SimpleCommunicator,
+    /// whether all ranks are on one machine
+    is_local: bool,
     environment: Arc<Mutex<Universe>>,
 }
 
@@ -37,7 +39,13 @@ impl Library {
         if provided < Threading::Serialized {
             return Err(Error::Device("this MPI library does not support programs with threads".into()));
         }
-        Ok(Library { communicator: universe.world(), environment: Arc::new(Mutex::new(universe)) })
+        Ok(Self::of(universe.world(), Arc::new(Mutex::new(universe))))
+    }
+
+    /// All ranks of the communicator call this function together. No other thread may call the MPI library.
+    fn of(communicator: SimpleCommunicator, environment: Arc<Mutex<Universe>>) -> Self {
+        let is_local = communicator.split_shared(0).size() == communicator.size();
+        Library { communicator, is_local, environment }
     }
 
     fn rank(&self) -> usize {
@@ -57,6 +65,10 @@ impl Library {
 }
 
 impl Network for Library {
+    fn is_copied(&self) -> bool {
+        self.is_local
+    }
+
     fn barrier(&self) {
         let _turn = self.turn();
         self.communicator.barrier();
@@ -130,7 +142,7 @@ impl Network for Library {
         let _turn = self.turn();
         let communicator = self.communicator.split_by_color(Color::with_value(count(group)));
         let communicator = communicator.expect("every rank belongs to a group");
-        Arc::new(Library { communicator, environment: Arc::clone(&self.environment) })
+        Arc::new(Self::of(communicator, Arc::clone(&self.environment)))
     }
 
     fn abort(&self) -> ! {

@@ -24,6 +24,8 @@ use traffic::Counters;
 
 /// Transport of bytes between ranks, for example MPI. A failure ends all processes.
 pub trait Network: Send + Sync {
+    /// Whether the processors themselves copy all messages, because all ranks are on one machine.
+    fn is_copied(&self) -> bool;
     /// Waits until every rank has called this function.
     fn barrier(&self);
     /// Returns the bytes of all ranks, in rank order.
@@ -133,6 +135,12 @@ impl Ranks {
     /// Returns the number of ranks.
     pub fn count(&self) -> usize {
         self.count
+    }
+
+    /// Whether messages travel while the processors compute. Returns false if all ranks are on one machine, whose
+    /// processors copy the messages. Not collective.
+    pub fn messages_travel(&self) -> bool {
+        self.connection.as_ref().is_some_and(|connection| !connection.network.is_copied())
     }
 
     /// Whether this is rank 0. Only rank 0 writes messages for the user.
