@@ -117,11 +117,17 @@ pub struct Passed {
     pub steps: Vec<i64>,
     /// time of each frame, ps
     pub times: Vec<f64>,
+    /// whether the frames are of several separate runs
+    pub is_of_runs: bool,
 }
 
 impl Passed {
-    /// Returns the interval between frames in ps; `None` unless there are at least three frames at equal intervals.
+    /// Returns the interval between frames in ps; `None` unless there are at least three frames of one run at equal
+    /// intervals.
     pub fn interval(&self) -> Option<f64> {
+        if self.is_of_runs {
+            return None;
+        }
         let [first, _, .., last] = *self.times.as_slice() else { return None };
         let interval = (last - first) / (self.times.len() - 1) as f64;
         let wide = 1e-3 * interval + rounding(first) + rounding(last);
@@ -275,6 +281,9 @@ pub fn pass(
         spare = std::mem::replace(&mut batch, next?);
     }
     trajectory.limit(usize::MAX);
+    let starts = trajectory.run_starts();
+    let run_of = |frame: &u32| starts.partition_point(|start| *start <= *frame as usize);
+    passed.is_of_runs = passed.frames.first().map(run_of) != passed.frames.last().map(run_of);
     Ok(passed)
 }
 

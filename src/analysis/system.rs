@@ -237,6 +237,16 @@ impl<'a> AnalysedSystem<'a> {
         group.atoms.iter().map(|&atom| self.topology.atoms[atom as usize].mass).collect()
     }
 
+    /// Returns the charges (e) of the atoms of a group. Fails if all charges are zero.
+    pub fn charges(&self, group: &Group) -> Result<Vec<f64>> {
+        let charges: Vec<f64> = group.atoms.iter().map(|&atom| self.topology.atoms[atom as usize].charge).collect();
+        if charges.iter().all(|charge| *charge == 0.0) {
+            let problem = Problem::new("the selected atoms have no charges");
+            return Err(problem.help("give a topology with charges by --topology (prmtop, top, psf, H5MD)").into());
+        }
+        Ok(charges)
+    }
+
     /// Returns the weights of a group, which add up to 1: proportional to the masses, or equal.
     pub fn weights(&self, group: &Group, by_mass: bool) -> Result<Vec<f64>> {
         let raw = if by_mass { self.masses(group) } else { vec![1.0; group.atoms.len()] };

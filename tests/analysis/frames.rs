@@ -35,6 +35,18 @@ fn frames_are_counted_in_the_file_and_times_from_the_start_of_the_run() {
     let both = ["analyze", "rg", "--force", "--no-plots", "--separate-runs", file, "short.xtc", "--topology", file];
     let text = md(here, &both).unwrap();
     assert!(text.contains("times        0 to 0.5 ps"), "{text}");
+    // correlations do not reach from one run to the next, even if the times of the runs continue
+    md(here, &["convert", file, "rest.xtc", "--begin", "0.15 ps"]).unwrap();
+    let msd =
+        ["analyze", "msd", "--select", "all", "--force", "--no-plots", "short.xtc", "rest.xtc", "--topology", file];
+    md(here, &msd).unwrap();
+    let (_, error) = md(here, &[&msd[..], &["--separate-runs"]].concat()).unwrap_err();
+    assert!(error.contains("at equal intervals, but the frames are of separate runs"), "{error}");
+    // a structure has no charges
+    md(here, &["convert", file, "structure.gro", "--frame", "0"]).unwrap();
+    let charges = ["analyze", "density", "--of", "charge", "short.xtc", "--topology", "structure.gro", "--no-plots"];
+    let (_, error) = md(here, &charges).unwrap_err();
+    assert!(error.contains("the selected atoms have no charges"), "{error}");
     // ten rows have fewer than twenty independent values
     let energies = ["analyze", "energies", "chain/out/energies.csv", "--no-plots", "--all-rows", "--begin", "0.05 ps"];
     let text = md(here, &energies).unwrap();

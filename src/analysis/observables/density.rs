@@ -8,7 +8,6 @@ use crate::cell::PeriodicCell;
 use crate::error::{Problem, Result};
 use crate::observe::statistics::Statistics;
 use crate::observe::trajectory::StoredFrame;
-use crate::system::Atom;
 use crate::units::DENSITY;
 
 /// Names of the axes of a cell.
@@ -43,14 +42,13 @@ pub(super) struct DensityOptions {
 impl Options for DensityOptions {
     fn observable(&self, input: &mut Input<'_>) -> Result<Box<dyn FrameObserver>> {
         let group = input.system.group(&self.select)?;
-        let atoms = &input.system.topology().atoms;
-        let (weight, title, unit): (fn(&Atom) -> f64, _, _) = match self.of.as_str() {
-            "mass" => (|atom| atom.mass * 1000.0 * DENSITY, "Mass", "kg m-3"),
-            "charge" => (|atom| atom.charge, "Charge", "e nm-3"),
-            "number" => (|_| 1.0, "Number", "nm-3"),
+        let scaled = |masses: Vec<f64>| masses.into_iter().map(|mass| mass * 1000.0 * DENSITY).collect();
+        let (weights, title, unit): (Vec<f64>, _, _) = match self.of.as_str() {
+            "mass" => (scaled(input.system.masses(&group)), "Mass", "kg m-3"),
+            "charge" => (input.system.charges(&group)?, "Charge", "e nm-3"),
+            "number" => (vec![1.0; group.atoms.len()], "Number", "nm-3"),
             other => unreachable!("{other} is not a value of the option --of"),
         };
-        let weights = group.atoms.iter().map(|&atom| weight(&atoms[atom as usize])).collect();
         let center = match &self.center {
             Some(text) => {
                 let group = input.system.group(text)?;

@@ -54,11 +54,7 @@ struct Charges {
 
 impl Charges {
     fn new(system: &AnalysedSystem<'_>, group: Group) -> Result<Self> {
-        let charges: Vec<f64> = group.atoms.iter().map(|&atom| system.topology().atoms[atom as usize].charge).collect();
-        if charges.iter().all(|charge| *charge == 0.0) {
-            let problem = Problem::new("the selected atoms have no charges");
-            return Err(problem.help("give a topology with charges by --topology (prmtop, top, psf, H5MD)").into());
-        }
+        let charges = system.charges(&group)?;
         let net: f64 = charges.iter().sum();
         let weights = if net.abs() > NEUTRAL { Some(system.weights(&group, true)?) } else { None };
         Ok(Charges { group, charges, weights })

@@ -161,11 +161,24 @@ impl SquaredDisplacement {
     }
 }
 
+/// Reason why the frames of several runs have no correlation in time.
+pub(super) const OF_RUNS: &str = "the frames are of separate runs";
+/// Advice for a quantity that needs the frames of one run.
+pub(super) const ONE_RUN: &str =
+    "analyse each run by itself, and average the results; runs that continue each other need no --separate-runs";
 /// Advice for frames at unequal intervals.
 pub(super) const OF_INTERVALS: &str = "stages may write frames at different intervals: choose the frames of one stage by \
                                        --begin and --end, or frames by --stride; remove frames that were written twice";
 /// Diffusion coefficient of 1 nm²/ps in the unit of results, 10⁻⁵ cm²/s.
 pub(super) const DIFFUSION: f64 = 1000.0;
+
+/// Returns the problem of frames without a common interval. `what` says which quantity needs the interval.
+pub(super) fn no_interval(what: &str, passed: &Passed) -> Problem {
+    match passed.is_of_runs {
+        true => Problem::new(format!("{what}, but {OF_RUNS}")).help(ONE_RUN),
+        false => Problem::new(what).help(OF_INTERVALS),
+    }
+}
 
 impl Observable for SquaredDisplacement {
     /// cell in which particles are followed, and center of each particle (nm)
@@ -199,8 +212,8 @@ impl Observable for SquaredDisplacement {
     fn finish(&mut self, passed: &Passed) -> Result<Findings> {
         let (frames, count) = (self.frames, self.particles.len());
         let Some(interval) = passed.interval() else {
-            let problem = Problem::new("a mean squared displacement needs at least three frames at equal intervals");
-            return Err(problem.help(OF_INTERVALS).into());
+            let what = "a mean squared displacement needs at least three frames at equal intervals";
+            return Err(no_interval(what, passed).into());
         };
         let lags: Vec<f64> = (0..frames).map(|lag| lag as f64 * interval).collect();
         let along = self.mean(&(0..count).collect::<Vec<usize>>());

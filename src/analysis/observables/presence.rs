@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
+use super::msd::OF_RUNS;
 use crate::analysis::findings::{Array, Axis, Findings, Layer, Number, Plot, TIME};
 use crate::analysis::pass::Passed;
 use crate::analysis::statistics::Summary;
@@ -266,6 +267,7 @@ pub(super) fn add_correlation(findings: &mut Findings, passed: &Passed, correlat
         let reason = match frames {
             0 => "nothing is ever present",
             1 => "there is only one frame",
+            _ if passed.is_of_runs => OF_RUNS,
             _ => "frames are not at equal intervals (choose them by --begin and --end)",
         };
         findings.summary.push(format!("lifetime     unknown, because {reason}"));

@@ -39,7 +39,7 @@ impl TableOptions for SurfaceTensionOptions {
         };
         let (xx, yy, zz) = (column(PRESSURES[0])?, column(PRESSURES[1])?, column(PRESSURES[2])?);
         let heights = column(HEIGHT)?;
-        if xx.iter().any(|pressure| pressure.is_nan()) {
+        if [&xx, &yy, &zz, &heights].into_iter().flatten().any(|value| !value.is_finite()) {
             let problem = Problem::new("some rows have no pressures along x, y and z").in_file(&table.path);
             return Err(problem.help("choose later rows with --begin: the run began without these columns").into());
         }

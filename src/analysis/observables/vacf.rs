@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 
 use rayon::prelude::*;
 
-use super::msd::{DIFFUSION, OF_INTERVALS};
+use super::msd::{DIFFUSION, no_interval};
 use super::{Input, Options, positive};
 use crate::analysis::findings::{Array, Axis, Findings, Layer, Number, Plot};
 use crate::analysis::pass::{FrameObserver, Observable, Passed};
@@ -41,11 +41,6 @@ fn time(text: &str) -> std::result::Result<f64, String> {
 impl Options for VacfOptions {
     fn observable(&self, input: &mut Input<'_>) -> Result<Box<dyn FrameObserver>> {
         let group = input.system.group(&self.select)?;
-        if input.trajectory.frames() > 0 {
-            let mut first = StoredFrame::default();
-            input.trajectory.read(0, &mut first)?;
-            check(&first)?;
-        }
         let particles = particles(input.system, &group, self.molecules)?;
         let first_atoms: Vec<u32> = particles.iter().map(|particle| particle.atoms[0].0).collect();
         Ok(Box::new(VelocityCorrelation {
@@ -194,8 +189,8 @@ impl VelocityCorrelation {
     /// Returns the interval between frames (ps), and the number of lags including lag zero.
     fn lags(&self, passed: &Passed) -> Result<(f64, usize)> {
         let Some(interval) = passed.interval() else {
-            let problem = Problem::new("a velocity autocorrelation needs at least three frames at equal intervals");
-            return Err(problem.help(OF_INTERVALS).into());
+            let what = "a velocity autocorrelation needs at least three frames at equal intervals";
+            return Err(no_interval(what, passed).into());
         };
         let lags = self.longest.map_or(self.frames / 2, |longest| (longest / interval).round() as usize) + 1;
         if !(2..=self.frames).contains(&lags) {

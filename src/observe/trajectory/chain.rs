@@ -40,6 +40,8 @@ struct Part {
     used: Range<usize>,
     /// index in the chain of the first used frame of this file
     start: usize,
+    /// whether a separate run begins with this file
+    begins_run: bool,
     /// index in this file and time (ps) of the frame that was read last
     seen: Option<(usize, f64)>,
     /// times (ps) of the first pair of frames whose times decrease; `None` if times never decrease
@@ -100,7 +102,8 @@ impl Chain {
             if frames > 1 && !source.has_times() {
                 chain.notes.push(doubtful_times(path, source.doubtful_interval()));
             }
-            let mut part = Part { path: path.to_owned(), source, used: 0..frames, start: 0, seen: None, back: None };
+            let (path, begins_run) = (path.to_owned(), !is_one_run);
+            let mut part = Part { path, source, used: 0..frames, start: 0, begins_run, seen: None, back: None };
             if frames > 0 && paths.len() > 1 && is_one_run {
                 let times = [part.time(0)?, part.time(frames - 1)?];
                 let [is_series, is_timed] = [frames > 1, part.source.has_times() && times[0] != times[1]];
@@ -147,6 +150,7 @@ impl Chain {
             self.notes.push(format!(
                 "{name} and {path} both begin at {begin} ps: all frames of both files are used, as for separate runs"
             ));
+            next.begins_run = true;
             return Ok(());
         }
         if begin < first && !is_same(first, begin) {
@@ -281,6 +285,11 @@ impl FrameSource for Chain {
 
     fn frames(&self) -> usize {
         self.parts.last().map_or(0, |part| part.start + part.used.len())
+    }
+
+    fn run_starts(&self) -> Vec<usize> {
+        let begun = self.parts.iter().filter(|part| part.begins_run && !part.used.is_empty());
+        begun.map(|part| part.start).collect()
     }
 
     fn topology(&self) -> Option<&Topology> {

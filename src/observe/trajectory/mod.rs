@@ -241,6 +241,12 @@ pub trait FrameSource: Send {
         0
     }
 
+    /// Returns the index of the first frame of each run, in ascending order, if the trajectory has frames of separate
+    /// runs.
+    fn run_starts(&self) -> Vec<usize> {
+        vec![]
+    }
+
     /// Whether the file gives the times of its frames. If the file gives no times, the time of a frame is the index of
     /// the frame, or follows from [`Self::doubtful_interval`].
     fn has_times(&self) -> bool {
