@@ -131,7 +131,10 @@ fn insertion_codes_are_parts_of_residue_numbers() {
     let residues = ["  60 ", "  60A", "  60B", "  61 ", "  -3 ", "   0 "];
     let row = |(index, residue): (usize, &str)| {
         let serial = index + 1;
-        format!("ATOM  {serial:>5}  CA  ALA A{residue}   {serial:8.3}   0.000   0.000  1.00  0.00           C\n")
+        format!(
+            "ATOM  {serial:>5}  CA  ALA A{residue}   {:8.3}   0.000   0.000  1.00  0.00           C\n",
+            serial as f64
+        )
     };
     std::fs::write(folder.path().join("a.pdb"), residues.into_iter().enumerate().map(row).collect::<String>()).unwrap();
     for (text, expected) in [
